@@ -60,7 +60,7 @@ describe('the check of an effect', () => {
 
   test('refusals of an agent in a loop do not flood the audit log', () => {
     const { check, journal } = aCheck(rule('{ agent: scout }', 'deny'))
-    for (let count = 0; count < 100; count++) expect(() => check(scout, notice)).toThrow()
+    for (let count = 0; count < 100; count++) expect(() => check(scout, notice)).toThrow('No.')
     expect(journal.entries).toHaveLength(20)
   })
 
@@ -80,14 +80,14 @@ describe('the check of an effect', () => {
   })
 
   test('a rule sees the project of the agent and the origins of its run', () => {
-    expect(() => aCheck(rule('{ project: site }', 'deny')).check(scout, notice)).toThrow()
+    expect(() => aCheck(rule('{ project: site }', 'deny')).check(scout, notice)).toThrow('No.')
     const asked: string[] = []
     const { check } = aCheck(rule('{ origin: webhook }', 'deny'), asked)
-    expect(() => check(withRun('run_7'), notice)).toThrow()
+    expect(() => check(withRun('run_7'), notice)).toThrow('No.')
     expect(asked).toEqual(['run_7'])
     expect(aCheck(rule('{ origin: human }', 'deny')).check(withRun('run_7'), notice).verdict).toBe('allow')
     // Work without a run has no known origin, so a rule that denies applies.
-    expect(() => aCheck(rule('{ origin: human }', 'deny')).check(scout, notice)).toThrow()
+    expect(() => aCheck(rule('{ origin: human }', 'deny')).check(scout, notice)).toThrow('No.')
   })
 
   test('origins are read only if a rule needs them', () => {
@@ -98,7 +98,7 @@ describe('the check of an effect', () => {
 
   test('an approved effect is checked again: what is denied by now is refused, what is asked for passes', () => {
     const of = { agentId: 'scout', runId: 'run_7' }
-    expect(() => aCheck(rule('{ origin: webhook }', 'deny')).check.again(of, notice)).toThrow()
+    expect(() => aCheck(rule('{ origin: webhook }', 'deny')).check.again(of, notice)).toThrow('No.')
     expect(aCheck(rule('{ origin: webhook }', 'ask')).check.again(of, notice)).toBeUndefined()
   })
 

@@ -10,6 +10,13 @@ import type { PolicyStore } from './policy-file.ts'
 /** An effect without what follows from its caller. */
 export type EffectDetails = Omit<Effect, 'agent' | 'project' | 'origins'>
 
+interface Refusal {
+  readonly details: EffectDetails
+  readonly decision: PolicyDecision
+  /** What the agent may do instead. */
+  readonly instead?: string
+}
+
 /** The maximum length of a value in the audit record of a decision, in characters. */
 const recordedMaxChars = 200
 
@@ -67,7 +74,7 @@ export function createCheckEffect(deps: {
     })
   }
 
-  function refuse(actor: string, details: EffectDetails, decision: PolicyDecision, instead = ''): never {
+  function refuse(actor: string, { details, decision, instead = '' }: Refusal): never {
     const skipped = unwrittenBefore(actor)
     if (skipped !== null) {
       deps.log.warn(
@@ -103,20 +110,20 @@ export function createCheckEffect(deps: {
     const decision = decide(caller.agentId, details, () =>
       runId === undefined ? null : deps.originsOf(runId),
     )
-    return decision.verdict === 'deny' ? refuse(actorOf(caller), details, decision) : decision
+    return decision.verdict === 'deny' ? refuse(actorOf(caller), { details, decision }) : decision
   }
 
   return Object.assign(check, {
     requireAllowed: (caller: Caller, details: EffectDetails, instead: string) => {
       const decision = check(caller, details)
-      return decision.verdict === 'ask' ? refuse(actorOf(caller), details, decision, instead) : decision
+      return decision.verdict === 'ask' ? refuse(actorOf(caller), { details, decision, instead }) : decision
     },
     again: (
       { agentId, runId }: { readonly agentId: string; readonly runId: string },
       details: EffectDetails,
     ) => {
       const decision = decide(agentId, details, () => deps.originsOf(runId))
-      if (decision.verdict === 'deny') refuse(`agent:${agentId}`, details, decision)
+      if (decision.verdict === 'deny') refuse(`agent:${agentId}`, { details, decision })
     },
     isActive: () => {
       const { rules, broken } = deps.policy.snapshot()

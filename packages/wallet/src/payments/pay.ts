@@ -10,7 +10,7 @@ import type {
   WalletTransfer,
 } from '@flotilla/protocol/wallet-payments'
 import type { Caller } from '@flotilla/identity/access'
-import type { CheckEffect } from '@flotilla/identity/policy'
+import type { CheckEffect, PolicyDecision } from '@flotilla/identity/policy'
 import type { AskApproval } from '@flotilla/work/approvals'
 import { createOpenPlaces } from '@flotilla/foundation/intake'
 import type { Kernel } from '@flotilla/identity/kernel'
@@ -124,7 +124,10 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
       const order = await orderOf(signal)
       await deps.watch.check(chain, signer.address, signal)
       const assessment = await deps.assess({ chain, from: signer.address, order }, signal)
-      const assessed = withPolicy(deps.checkEffect, caller, { chain, order }, assessment)
+      const assessed = withPolicy(
+        assessment,
+        deps.checkEffect(caller, paymentEffect(chain, order, assessment)),
+      )
       const runId = caller.run?.runId ?? null
       const payment: PaymentAsked = {
         key: `${agentId} ${runId ?? ''} ${key}`,
@@ -211,14 +214,8 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
   }
 }
 
-/** Returns the assessment with the reason of a rule that asks for this payment. Problem `policy-denied`. */
-function withPolicy(
-  checkEffect: CheckEffect,
-  caller: AgentCaller,
-  { chain, order }: { readonly chain: ChainName; readonly order: Order },
-  assessed: Assessed,
-): Assessed {
-  const { verdict, rule, reason } = checkEffect(caller, paymentEffect(chain, order, assessed))
+/** Returns the assessment with the reason of a rule that asks for this payment. Pure. */
+function withPolicy(assessed: Assessed, { verdict, rule, reason }: PolicyDecision): Assessed {
   if (verdict !== 'ask') return assessed
   const because = `the rule ${rule ?? ''} of config/policy.yaml asks: ${reason.replace(/\.$/, '')}`
   return { ...assessed, reasons: [...assessed.reasons, because] }

@@ -63,15 +63,9 @@ export function createApprovedRequests(deps: {
   readonly newId: NewId
 }): ApprovedRequests {
   async function carryOut(args: JsonObject, requireInTime: () => void): Promise<string> {
-    const {
-      agent_id: agentId,
-      run_id: runId,
-      once,
-      fence,
-      rule,
-      because,
-      ...request
-    } = argsSchema.parse(args)
+    const { agent_id: agentId, run_id: runId, once, fence, ...shown } = argsSchema.parse(args)
+    const { url, method, headers, body, timeout_ms } = shown
+    const request = { url, method, headers, body, timeout_ms }
     const run = deps.runs.find(runId)
     if (run === null || isTerminal(run.state))
       throw new Problem('conflict', { detail: 'the run that requested this has ended, so nothing was sent' })

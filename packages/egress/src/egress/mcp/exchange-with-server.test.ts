@@ -251,6 +251,7 @@ describe('an exchange under a policy', () => {
 
   test('listing the tools of a server asks for none of them', async () => {
     const { ask } = await policed('ask')
-    await textOf((await ask({ body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' })).body)
+    const reply = await ask({ body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' })
+    expect(await textOf(reply.body)).toBe('{}')
   })
 })

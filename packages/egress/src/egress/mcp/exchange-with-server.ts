@@ -103,7 +103,7 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
       body: exchange.body,
     }
     const request = deps.checkEffect.isActive()
-      ? deps.loop.spend(agentId, () => requireAllowed(deps.checkEffect, caller, exchange, written))
+      ? deps.loop.spend(agentId, () => requireAllowed(deps.checkEffect, caller, { exchange, written }))
       : written
     const credentials = deps.credentials(caller)
     const filled = credentials.fillIn(request)
@@ -175,12 +175,12 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
 function requireAllowed(
   checkEffect: CheckEffect,
   caller: Caller,
-  exchange: ServerExchange,
-  written: HandledRequest,
+  { exchange, written }: { readonly exchange: ServerExchange; readonly written: HandledRequest },
 ): HandledRequest {
   const { tools, body } = serverEffects(exchange)
-  const at = effectAt(destinationWithHandles(written.url), exchange.method)
-  for (const effect of effectsOfExchange(exchange.server, tools, at, namesInRequest(written))) {
+  const place = effectAt(destinationWithHandles(written.url), exchange.method)
+  const at = { ...place, credentials: namesInRequest(written) }
+  for (const effect of effectsOfExchange(exchange.server, tools, at)) {
     if (tools.length > 0) checkEffect.requireAllowed(caller, effect, instead)
     else checkEffect(caller, effect)
   }

@@ -51,12 +51,12 @@ describe('the tools that a message to an MCP server calls', () => {
   })
 
   test('each called tool is an effect, and an exchange that only reads is one without a tool', () => {
-    const at = { method: 'POST', host: 'crm.test', path: '/mcp' }
-    const of = { tool: 'mcp', mcpServer: 'crm', credentials: ['key'], ...at }
-    expect(effectsOfExchange('crm', ['a', null], at, ['key'])).toEqual([
+    const at = { method: 'POST', host: 'crm.test', path: '/mcp', credentials: ['key'] }
+    const of = { tool: 'mcp', mcpServer: 'crm', ...at }
+    expect(effectsOfExchange('crm', ['a', null], at)).toEqual([
       { ...of, mcpTool: 'a' },
       { ...of, mcpTool: null },
     ])
-    expect(effectsOfExchange('crm', [], at, ['key'])).toEqual([of])
+    expect(effectsOfExchange('crm', [], at)).toEqual([of])
   })
 })

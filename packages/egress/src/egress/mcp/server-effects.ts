@@ -63,9 +63,8 @@ function toolOf(message: unknown): readonly (string | null)[] {
 export function effectsOfExchange(
   server: string,
   tools: readonly (string | null)[],
-  at: { readonly method: string; readonly host: string; readonly path: string | null },
-  credentials: readonly string[],
+  at: Pick<EffectDetails, 'method' | 'host' | 'path' | 'credentials'>,
 ): readonly EffectDetails[] {
-  const of = { tool: 'mcp', mcpServer: server, credentials, ...at }
+  const of = { tool: 'mcp', mcpServer: server, ...at }
   return tools.length === 0 ? [of] : tools.map((mcpTool) => ({ ...of, mcpTool }))
 }
