@@ -30,10 +30,7 @@ export const meshModules: readonly MeshModule[] = [
     holds: 'calls of agents that change something, carried out once for each idempotency key',
   },
   { folder: 'packages/identity/src/http', holds: 'servers, gates and the binding of endpoints' },
-  {
-    folder: 'packages/identity/src/kernel',
-    holds: 'what every module receives',
-  },
+  { folder: 'packages/identity/src/kernel', holds: 'what every module receives' },
   { folder: 'packages/identity/src/events', holds: 'events about callers and people' },
   {
     folder: 'packages/identity/src/people',
@@ -41,10 +38,7 @@ export const meshModules: readonly MeshModule[] = [
   },
   { folder: 'packages/fleet/src/events', holds: 'events about agents and their sandboxes' },
   { folder: 'packages/fleet/src/isolation', holds: 'the result of the isolation checks' },
-  {
-    folder: 'packages/fleet/src/agents',
-    holds: 'registry, lifecycle and connection of agents',
-  },
+  { folder: 'packages/fleet/src/agents', holds: 'registry, lifecycle and connection of agents' },
   { folder: 'packages/work/src/events', holds: 'events about runs and tasks' },
   { folder: 'packages/work/src/runs', holds: 'the run ledger: submit, dispatch, steering, delivery' },
   { folder: 'packages/work/src/tasks', holds: 'hand-offs among agents; each ends in submitRun' },

@@ -10,10 +10,12 @@ import type { FakeMesh } from '../../packages/agent/src/testing/fake-mesh.ts'
 import { agentProgram } from '../support/programs.ts'
 import { verifies } from '../verifies.ts'
 
+type SaidTo = [fence: number, message: string, by?: object, session?: string]
+
 describe('the learnings of an agent', () => {
   let mesh: FakeMesh
   let agent: TestAgent
-  const say = (fence: number, message: string, by: object = {}, session = 'main') => {
+  const say = (...[fence, message, by = {}, session = 'main']: SaidTo) => {
     const origin = { kind: 'human', channel: 'cli', ...by }
     const body = { run_id: `run_${fence}`, fence, message, session, origin }
     return agent.call('POST', '/chat', { body })

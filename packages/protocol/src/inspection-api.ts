@@ -11,7 +11,7 @@ export const inspectionHumanEndpoints = {
   inspectHost: {
     method: 'PUT',
     path: '/api/egress/inspection/{host}',
-    summary: 'Inspect a host: the egress proxy ends TLS for programs of agents.',
+    summary: 'End TLS for programs of agents at this host, so that each request is decided.',
   },
   releaseHost: {
     method: 'DELETE',

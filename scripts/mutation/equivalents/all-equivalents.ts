@@ -74,8 +74,8 @@ export const equivalents: readonly Equivalent[] = [
   ]),
   ...inFile('packages/identity/src/access/authorize.ts', [
     {
-      line: "return action.do === 'call-api' && programApis.includes(action.api)",
-      becomes: 'return true && programApis.includes(action.api)',
+      line: "return action.do === 'use-credential' || (action.do === 'call-api' && programApis.includes(action.api))",
+      becomes: "return action.do === 'use-credential' || (true && programApis.includes(action.api))",
       reason: 'no other action has an api, and what is not there is in no list',
     },
   ]),

@@ -17,7 +17,7 @@ export interface TurnLearnings {
 }
 
 /**
- * Returns the learnings of a turn. A conversation takes up all learnings in its system prompt when it begins, and
+ * Returns the learnings of a turn. A conversation reads all learnings in its system prompt when it begins, and
  * after a pause in which every provider has dropped the prompt. Between, a changed system prompt would make the whole
  * conversation be paid in full again, so newer learnings become a message behind it. A compaction may remove that
  * message; then the next turn adds it again.

@@ -196,9 +196,7 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
 
   function fillHeaders(
     caller: Caller,
-    url: URL,
-    raw: readonly string[],
-    require: (names: readonly string[]) => void = () => {},
+    { url, raw, require }: { url: URL; raw: readonly string[]; require: (names: readonly string[]) => void },
   ): readonly string[] {
     const { agentId } = caller.kind === 'agent' ? caller : { agentId: '' }
     const held = usable(caller).map((secret) => ({
@@ -225,7 +223,7 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
     get scrub() {
       return scrubFor(usable(caller))
     },
-    fillHeaders: (url, raw, require) => fillHeaders(caller, url, raw, require),
+    fillHeaders: (url, raw, require = () => {}) => fillHeaders(caller, { url, raw, require }),
     scrubOf: (url) => {
       const secrets = usable(caller).filter((secret) => refusal(secret, url) === null)
       return secrets.length === 0 ? null : { text: scrubFor(secrets), bytes: createByteScrub(secrets) }

@@ -88,9 +88,8 @@ export type { ConnectProxy } from './proxy/connect-proxy.ts'
 export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModule<Egress> {
   const { rates, openCredentials: credentials, checkEffect } = needs
   const { calls: loop, held } = needs.shares
-  const { registry, connection } = needs.agents
-  const { holdLease } = needs.runs
-  const { liveRunOf } = needs.runs.lifecycle.live
+  const { holdLease, lifecycle } = needs.runs
+  const { liveRunOf } = lifecycle.live
   const { networks, filterFor, filterAt, filterOfMesh } = createOutboundFilter(kernel, needs)
   const fetchFor = (agentId: string) => createPinnedFetch(filterFor(agentId))
   // Calls are counted at the agent API; requests through the proxy and for models share their rate limit.
@@ -105,7 +104,7 @@ export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModu
     holdLease,
     browserRate: { take: (agentId) => rates.take(agentId, 'browser') },
     browserOf: (token) => browserOf(token),
-    verifyToken: connection.verifyToken,
+    verifyToken: needs.agents.connection.verifyToken,
     filterFor,
     rate,
     checkEffect,
@@ -119,7 +118,7 @@ export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModu
   const exchange = createExchangeWithServer({
     ...leaving,
     held: held.replies,
-    serversOf: registry.mcpServers.of,
+    serversOf: needs.agents.registry.mcpServers.of,
   })
   const webSearch = createWebSearch({
     ...kernel,

@@ -35,7 +35,7 @@ test.each([
   ['a push with a query behind its path', 'POST', '/repo/git-receive-pack?x=1', []],
   ['a path that the policy denies', 'GET', '/admin/users', []],
   ['a request with a credential that the policy denies', 'DELETE', '/repo', withKey],
-] as const)('an inspected request is refused before it leaves: %s', async (_what, method, path, headers) => {
+] as const)('an inspected request is refused before it leaves: %s', async (...[, method, path, headers]) => {
   const turn = await aTurn(method, path)
   expect(() => turn.fill(headers)).toThrow(expect.objectContaining({ code: 'policy-denied' }))
 })
@@ -43,12 +43,12 @@ test.each([
 test.each([
   ['a clone', 'POST', '/repo/git-upload-pack', []],
   ['a deletion without the credential', 'DELETE', '/repo', []],
-] as const)('an inspected request is sent: %s', async (_what, method, path, headers) => {
+] as const)('an inspected request is sent: %s', async (...[, method, path, headers]) => {
   const turn = await aTurn(method, path)
   expect(turn.fill(headers)).toEqual(expect.arrayContaining(headers as unknown as string[]))
 })
 
 test('an inspected request gets the value of a credential that no rule concerns', async () => {
-  const turn = await aTurn('POST', '/repo/git-upload-pack')
-  expect(turn.fill(withKey)).toContain(`Bearer ${value}`)
+  const { fill } = await aTurn('POST', '/repo/git-upload-pack')
+  expect(fill(withKey)).toContain(`Bearer ${value}`)
 })
