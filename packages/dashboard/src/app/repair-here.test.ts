@@ -43,6 +43,7 @@ it('a repair on a page names only parts of the settings that there are', () => {
  * only agents meet.
  */
 const terminalAlone: readonly ProblemCode[] = [
+  'policy-denied',
   'client-gone',
   'disk-full',
   'fleet-paused',

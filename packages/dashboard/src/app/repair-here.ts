@@ -18,6 +18,7 @@ const here: Partial<Record<ProblemCode, string>> = {
   'approval-used': 'Approvals shows the result. Ask again if you still need it.',
   'approval-expired': 'Let the agent ask again if you still need it; Approvals shows the expired request.',
   'approvals-full': 'The owner must decide what waits under Approvals.',
+  'approval-required': 'The owner decides under Approvals; the run then continues with the decision.',
   'edit-overtaken': 'Check the current value, and change that.',
   'undo-overtaken': 'Compare the value now with the one you want, and edit it.',
   'undo-used': 'Check the current value, and edit it if needed.',

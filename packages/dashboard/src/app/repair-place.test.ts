@@ -50,6 +50,7 @@ const withoutPage: Partial<Record<ProblemCode, string>> = {
   'body-late': again,
   'body-too-large': input,
   'human-only': input,
+  'policy-denied': 'the owner edits config/policy.yaml',
   'not-found': input,
   conflict: input,
   'version-conflict': input,

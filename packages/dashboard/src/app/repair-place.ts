@@ -59,6 +59,7 @@ export const repairPlaces: Partial<Record<ProblemCode, RepairPlace>> = {
   'lane-full': runs,
   expired: approvals,
   'approvals-full': approvals,
+  'approval-required': approvals,
   'approval-changed': approvals,
   'approval-expired': approvals,
   'approval-used': approvals,

@@ -287,7 +287,9 @@ describe('money on the model path', () => {
       upstream.answerWith((_call, response) => answerWhole(response))
       await parts.complete(caller, { body: completionBody({ max_tokens: 5 }), signal: open() })
       parts.spending.flush()
-      expect(parts.runCosts).toEqual([{ runId: 'run_1', costUsd: 0.0000027, tokens: 12 }])
+      expect(parts.runCosts).toEqual([
+        { runId: 'run_1', costUsd: 0.0000027, tokens: 12, unconfirmedUsd: 0, unconfirmedTokens: 0 },
+      ])
       expect(parts.spent(runScope('run_1'), '').spentNano).toBe(2700)
       const refusal = { code: 'budget-exhausted', extra: { budget: 'run' } }
       const long = completionBody({ messages: [{ role: 'user', content: 'x'.repeat(200) }] })
