@@ -175,13 +175,13 @@ describe.skipIf(!hasBrowser)('the settings', () => {
       await form.getByText('2 models are known there.').waitFor()
       await form.getByRole('combobox', { name: 'Model of the server' }).fill('small')
       await picture('add-server')
-      await form.getByRole('button', { name: 'Check and add' }).click()
+      await form.getByRole('button', { name: 'Check, add and use by default' }).click()
       await giveProof(mesh, page)
       await page.getByText('gpu-box/small answered').waitFor()
       await form.getByLabel('Name of the server').fill('second')
       await form.getByLabel('Address of the server').fill(two.baseUrl)
       await form.getByRole('combobox', { name: 'Model of the server' }).fill('other')
-      await form.getByRole('button', { name: 'Check and add' }).click()
+      await form.getByRole('button', { name: 'Check, add and use by default' }).click()
       await page.getByText('second/other answered').waitFor()
       for (const [name, { baseUrl }] of [
         ['gpu-box', one],

@@ -90,6 +90,7 @@ export async function egressModules(kernel: Kernel, needs: EgressNeeds) {
     credentials: credentials.api,
     loop: shares.calls,
     checkEffect: work.checkEffect,
+    rate: { take: (agentId) => rates.take(agentId, 'http') },
   })
   return {
     modules: { skills: skillsModule(seen), credentials, egress, inspection },

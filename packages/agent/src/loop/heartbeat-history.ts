@@ -4,7 +4,7 @@ import type { PromptMessage } from '../llm/language-model.ts'
 const historyMaxChars = 12_000
 
 /**
- * Pure. Returns the whole conversation if it fits, else the newest part within half of the limit: if the beginning
+ * Pure. Returns the whole conversation if it fits, else the newest part within half of the limit, or within the whole limit if the last turn is longer: if the beginning
  * moved with each heartbeat, no heartbeat would find its prompt in the provider's cache. The part begins with a user
  * message, so that no result is without its call.
  */
@@ -13,7 +13,14 @@ export function recentMessages(
   maxChars: number = historyMaxChars,
 ): PromptMessage[] {
   const chars = messages.reduce((sum, message) => sum + sizeOf(message), 0)
-  let room = chars <= maxChars ? maxChars : maxChars / 2
+  if (chars <= maxChars) return newestWithin(messages, maxChars)
+  const half = newestWithin(messages, maxChars / 2)
+  return half.length > 0 ? half : newestWithin(messages, maxChars)
+}
+
+/** Returns the newest messages that fit, from a user message on. */
+function newestWithin(messages: readonly PromptMessage[], maxChars: number): PromptMessage[] {
+  let room = maxChars
   let start = messages.length
   for (let index = messages.length - 1; index >= 0; index -= 1) {
     const message = messages[index]

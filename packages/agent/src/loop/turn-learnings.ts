@@ -29,7 +29,10 @@ export async function turnLearnings(
   if (currentLearnings === undefined) return { news: [] }
   const all = await currentLearnings()
   const isCold = messages.length === 0 || clock.now() - (endedAt ?? 0) > promptKeptMs
-  if (before === undefined || isCold || before === all) return { inPrompt: all, news: [] }
+  const now = new Set(all.split('\n'))
+  // A learning that was removed must not stay in the prompt of a running conversation.
+  const isRemoved = before?.split('\n').some((line) => line.startsWith('- ') && !now.has(line)) ?? false
+  if (before === undefined || isCold || isRemoved || before === all) return { inPrompt: all, news: [] }
   const told = messages.filter(isLearningsNews).map(({ content }) => content)
   const known = new Set([before, ...told].flatMap((text) => text.split('\n')))
   const lines = all.split('\n').filter((line) => line.startsWith('- ') && !known.has(line))

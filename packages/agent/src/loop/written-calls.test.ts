@@ -93,3 +93,14 @@ describe('a model that writes a call into its words', () => {
     expect(tool.keys).toHaveLength(0)
   })
 })
+
+test('a long answer that almost is a call is read in one pass', () => {
+  const blanks = '\n'.repeat(60_000)
+  for (const text of [
+    `{"name":"look"}${blanks}x`,
+    `${blanks}x`,
+    `functools${blanks}x`,
+    `[TOOL_CALLS]${blanks}x`,
+  ])
+    expect(writtenCall(text, names)).toBeNull()
+})

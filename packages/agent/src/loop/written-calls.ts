@@ -11,7 +11,7 @@ const lists = String.raw`(?:<TOOLCALL>|<tool_calls>|<\|tool_call\|>|functools|<\
 const forms: readonly RegExp[] = [
   new RegExp(String.raw`<tool_call>\s*\{${inJson}`, 'g'),
   new RegExp(String.raw`<tool_call>\s*${word}\s*<(?:arg_key|tool_sep|/tool_call)`, 'g'),
-  new RegExp(String.raw`${lists}\s*\[?\s*\{${inJson}`, 'g'),
+  new RegExp(String.raw`${lists}(?:\s*\[)?\s*\{${inJson}`, 'g'),
   new RegExp(String.raw`<\|tool_call>\s*call:${word}\s*\{`, 'g'),
   new RegExp(String.raw`<longcat_tool_call>\s*${word}\s*<`, 'g'),
   new RegExp(
@@ -19,7 +19,7 @@ const forms: readonly RegExp[] = [
     'g',
   ),
   new RegExp(String.raw`^Action:\s*${word}\s*\nAction Input:`, 'gm'),
-  new RegExp(String.raw`\[TOOL_CALLS\]\s*\[?\s*\{${inJson}`, 'g'),
+  new RegExp(String.raw`\[TOOL_CALLS\](?:\s*\[)?\s*\{${inJson}`, 'g'),
   new RegExp(String.raw`\[TOOL_CALLS\]\s*${word}\s*(?:\[|\{)`, 'g'),
   new RegExp(String.raw`<\|python_tag\|>\s*\{${inJson}`, 'g'),
   new RegExp(String.raw`<function=${word}>`, 'g'),
@@ -29,13 +29,13 @@ const forms: readonly RegExp[] = [
   new RegExp(String.raw`<\|tool_call_begin\|>\s*${word}(?::\d+)?\s*<`, 'g'),
   new RegExp(String.raw`^to=${word}\s`, 'gm'),
 ]
-/** A text that is nothing but the JSON of a call. */
+/** A text that is nothing but the JSON of a call, without blanks at both ends; linear for any text. */
 const alone = new RegExp(
-  String.raw`^\s*(?:\x60{3}(?:json)?\s*)?\[?\s*\{\s*"(?:name|type|id|tool|action|tool_calls)"[^]*\}\s*\]?\s*(?:\x60{3})?\s*$`,
+  String.raw`^(?:\x60{3}(?:json)?\s*)?(?:\[\s*)?\{\s*\"(?:name|type|id|tool|action|tool_calls)\"[^]*\}(?:\s*\])?(?:\s*\x60{3})?$`,
 )
 const nameInside = /[^]{0,300}?"(?:name|tool|action)"\s*:\s*"(?<name>[^"\n]{1,128})"/
 /** A text that is nothing but a list of calls as Python. */
-const pythonAlone = new RegExp(String.raw`^\s*\[${word}\([^]*\)\]\s*$`)
+const pythonAlone = new RegExp(String.raw`^\[${word}\([^]*\)\]$`)
 /** The maximum length of a call written as text, in characters; longer texts are answers with an example. */
 const textMaxChars = 64 * 1024
 
@@ -51,9 +51,9 @@ export function writtenCall(text: string, names: ReadonlySet<string>): string | 
       const name = groups?.['name'] ?? ''
       if (names.has(name)) return name
     }
-  const python = pythonAlone.exec(text)?.groups?.['name'] ?? ''
+  const python = pythonAlone.exec(text.trim())?.groups?.['name'] ?? ''
   if (names.has(python)) return python
-  const name = alone.test(text) ? nameInside.exec(text)?.groups?.['name'] : undefined
+  const name = alone.test(text.trim()) ? nameInside.exec(text)?.groups?.['name'] : undefined
   const hasInput = /"(?:arguments|parameters|input|action_input)"\s*:/.test(text)
   return name !== undefined && hasInput && names.has(name) ? name : null
 }

@@ -15,18 +15,21 @@ export function formatResult(result: {
   if (blocks.length > blocksMax) texts.push(`[${blocks.length - blocksMax} more blocks left out]`)
   // Most servers repeat `structuredContent` as text; others write only a summary or a picture beside it.
   const { structuredContent: structured } = result
-  if (structured !== undefined && structured !== null && !blocks.some((block) => repeats(block, structured)))
-    texts.push(JSON.stringify(structured, null, 1))
+  if (structured !== undefined && structured !== null) {
+    const told = plain(structured)
+    if (!blocks.slice(0, blocksMax).some((block) => repeats(block, told)))
+      texts.push(JSON.stringify(structured, null, 1))
+  }
   return texts.filter((word) => word !== '').join('\n')
 }
 
-/** Whether the block is the text of this value, as servers repeat it for older clients. */
-function repeats(block: JsonValue, structured: unknown): boolean {
+/** Whether the block is the text of this value, which JSON has parsed, as servers repeat it for older clients. */
+function repeats(block: JsonValue, told: unknown): boolean {
   const text = isJsonObject(block) && block['type'] === 'text' ? textOf(block['text']).trim() : ''
   if (!/^[{[]/.test(text)) return false
   try {
     const value: unknown = JSON.parse(text)
-    return isDeepStrictEqual(plain(value), plain(structured))
+    return isDeepStrictEqual(plain(value), told)
   } catch {
     return false
   }

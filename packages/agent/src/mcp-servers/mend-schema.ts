@@ -123,7 +123,7 @@ function mayBeArray(type: JsonValue | undefined): boolean {
 
 /** Whether a reference leads to a part of this schema, as cleaning may have dropped the part. */
 function isFound(reference: string, root: JsonObject): boolean {
-  if (!reference.startsWith('#')) return false
+  if (reference !== '#' && !reference.startsWith('#/')) return false
   let at: JsonValue | undefined = root
   for (const step of reference.slice(1).split('/').slice(1)) {
     const name = step.replaceAll('~1', '/').replaceAll('~0', '~')

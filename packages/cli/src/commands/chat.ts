@@ -28,7 +28,7 @@ export function addChatCommand(program: Command, deps: CliDeps): void {
   program
     .command('chat')
     .description(
-      'Talks to an agent, by default the operator. Without a message it opens a conversation. With a message it asks, shows progress on standard error, prints the answer and exits. Without a terminal it does not wait for your approval: the run goes on, and the exit code is 5.',
+      'Talks to an agent, by default the operator. Without a message it opens a conversation. With a message it asks, shows progress on standard error, prints the answer and exits. Without a terminal, or with --json, it ends with exit code 5 when the run needs your approval, unless --timeout is given; the run goes on.',
     )
     .argument('[agent]', 'id of the agent; a first word that is no id of an agent is part of the message')
     .argument('[message...]', 'what to ask; - reads it from standard input')
@@ -106,7 +106,8 @@ function refuseTooLong(message: string): void {
 
 /**
  * Parses the operands. The first names the agent if an agent has this id; else all of them are a message to the
- * operator. Throws CommandFailed if the first resembles the id of an agent: the person probably meant that agent.
+ * operator. Throws CommandFailed if the first resembles the id of an agent, or if the rest reads standard input: the
+ * person probably meant an agent.
  * Pure.
  */
 export function readChatOperands(
@@ -119,9 +120,10 @@ export function readChatOperands(
   if (known.includes(first)) return { agentId: first, message: rest.join(' ') }
   const looksTyped = first.length >= comparedMinChars && agentIdSchema.safeParse(first).success
   const meant = looksTyped ? nearestName(first, known) : null
-  if (meant === null) return { agentId: operatorAgentId, message: operands.join(' ') }
+  const readsInput = rest.length === 1 && rest[0] === '-'
+  if (meant === null && !readsInput) return { agentId: operatorAgentId, message: operands.join(' ') }
   throw new CommandFailed('unknown-agent', {
-    detail: `There is no agent “${oneLine(first, nameColumnsMax)}”. Did you mean ${meant}?`,
+    detail: `There is no agent “${oneLine(first, nameColumnsMax)}”.${meant === null ? '' : ` Did you mean ${meant}?`}`,
     repair:
       'List the agents with flotilla agents. To send the word to the operator: flotilla chat operator "...".',
     exitCode: exitCodes.usage,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { lstat, mkdir, readlink, rm, symlink } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -34,11 +35,17 @@ async function installCommand(context: CommandContext, line: CommandLine): Promi
   const program = join(repositoryRoot, 'bin', 'flotilla')
   const present = await presentAt(link)
   const isRemoved = flagOption(line, 'remove')
-  if (present !== null && present !== program) throw occupied(link, present, isRemoved)
-  if (isRemoved) await rm(link, { force: true })
-  else if (present === null) {
-    await mkdir(folder, { recursive: true })
-    await symlink(program, link)
+  // The link of a checkout that was moved or deleted leads to no file.
+  const isDead = present !== null && present !== link && !existsSync(resolve(folder, present))
+  if (present !== null && present !== program && !isDead) throw occupied(link, present, isRemoved)
+  try {
+    if (isRemoved || isDead) await rm(link, { force: true })
+    if (!isRemoved && present !== program) {
+      await mkdir(folder, { recursive: true })
+      await symlink(program, link)
+    }
+  } catch (error) {
+    throw notWritable(folder, error)
   }
   terminal.printJson({ link, program, removed: isRemoved })
   if (isRemoved) return terminal.print(present === null ? `There is no ${link}.` : `Removed ${link}.`)
@@ -58,6 +65,13 @@ async function presentAt(path: string): Promise<string | null> {
     if (Reflect.get(Object(error), 'code') === 'ENOENT') return null
     throw error
   }
+}
+
+function notWritable(folder: string, error: unknown): CommandFailed {
+  return new CommandFailed('folder-refused', {
+    detail: `${folder} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
+    repair: 'Choose another folder with --folder FOLDER, or run the command as root.',
+  })
 }
 
 function occupied(link: string, present: string, isRemoved: boolean): CommandFailed {

@@ -59,8 +59,8 @@ describe('a command that waits for an answer', () => {
     expect(String(patience.signal.reason)).toContain('run_1 waits for you')
   })
 
-  it('goes on waiting for another agent', async () => {
-    const { patience, answered } = aWaitingCommand({ waitingOn: ['task_1'] })
+  it.each(['task_1', 'msg_1'])('goes on waiting for another agent (%s)', async (id) => {
+    const { patience, answered } = aWaitingCommand({ waitingOn: [id] })
     patience.onEvent(waits)
     await answered
     await Promise.resolve()

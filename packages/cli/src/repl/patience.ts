@@ -7,8 +7,8 @@ import { exitCodes } from '../exit-codes.ts'
 /** The longest time that a command may wait for an answer: a week, after which a waiting run expires. */
 export const timeoutMaxSeconds = 604_800
 
-/** What a run waits for is a task of another agent, or something that a person decides. */
-const taskPrefix = 'task_'
+/** The beginnings of ids for which a run waits without a person: tasks and messages to other agents. */
+const agentPrefixes = ['task_', 'msg_']
 
 /** How long a command waits for an answer. */
 export interface Patience {
@@ -38,7 +38,9 @@ export function createPatience(
 
   async function checkWait(runId: string): Promise<void> {
     const run = await client.call('run', { params: { id: runId }, signal: ended.signal })
-    const waitsForPerson = run.state === 'waiting' && run.waiting_on.some((id) => !id.startsWith(taskPrefix))
+    const waitsForPerson =
+      run.state === 'waiting' &&
+      run.waiting_on.some((id) => !agentPrefixes.some((prefix) => id.startsWith(prefix)))
     if (waitsForPerson) given.abort(unfinished(asked, 'waits for you'))
   }
 

@@ -65,8 +65,8 @@ async function askIsFree(
   baseUrl: string,
 ): Promise<{ readonly costsNothing?: boolean }> {
   if (/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(baseUrl).hostname)) return {}
-  const typed = await askLine(context, `Are calls to ${name} free, as on a machine of yours? [Y/n]: `)
-  return { costsNothing: !/^n/i.test(typed) }
+  const typed = await askLine(context, `Are calls to ${name} free, as on a machine of yours? [y/N]: `)
+  return { costsNothing: /^y/i.test(typed) }
 }
 
 /**

@@ -50,6 +50,8 @@ const withoutPage: Partial<Record<ProblemCode, string>> = {
   'body-late': again,
   'body-too-large': input,
   'human-only': input,
+  'spawn-refused': 'the limits of spawning are in config/settings.json',
+  'upstream-failed': again,
   'policy-denied': 'the owner edits config/policy.yaml',
   'not-found': input,
   conflict: input,

@@ -101,9 +101,11 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   )
 }
 
-/** True if a key belongs to a field, an open dialog, or a shortcut of the browser. */
-function isTaken({ target, ctrlKey, metaKey, altKey, isComposing }: KeyboardEvent): boolean {
-  if (ctrlKey || metaKey || altKey || isComposing || document.querySelector('[role="dialog"]')) return true
+/** True if a key belongs to a field, an open dialog or menu, or a shortcut of the browser. */
+function isTaken(event: KeyboardEvent): boolean {
+  const { target, ctrlKey, metaKey, altKey, isComposing, defaultPrevented } = event
+  if (ctrlKey || metaKey || altKey || isComposing || defaultPrevented) return true
+  if (document.querySelector('[role="dialog"], [role="menu"], [role="listbox"]')) return true
   return (
     target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
   )

@@ -3,6 +3,7 @@ import { homeTag } from '@flotilla/fleet/sandbox'
 import type { SettingsFile } from '@flotilla/foundation/config'
 import type { LoopShare } from '@flotilla/foundation/intake'
 import type { MeshModule } from '@flotilla/identity/kernel'
+import type { CallRate } from '@flotilla/identity/access'
 import type { CheckEffect } from '@flotilla/identity/policy'
 import type { Credentials } from '../credentials/index.ts'
 import { listNamesHost } from '../egress/index.ts'
@@ -26,7 +27,8 @@ export interface InspectionNeeds {
   readonly settingsFile: Pick<SettingsFile, 'editAll'>
   readonly egress: Pick<Egress, 'inspectBy'>
   readonly credentials: Pick<Credentials, 'open' | 'forPrograms'>
-  readonly loop: Pick<LoopShare, 'spend'>
+  readonly loop: Pick<LoopShare, 'spend' | 'require' | 'turn'>
+  readonly rate: Pick<CallRate, 'take'>
   readonly checkEffect: CheckEffect
 }
 

@@ -23,7 +23,8 @@ function aTurn(method: string, path: string) {
     guard: () => {},
     journal: collectJournal(),
     credentials: room.open,
-    loop: { spend: (_agentId, work) => work() },
+    rate: { take: () => {} },
+    loop: { spend: (_agentId, work) => work(), require: () => {}, turn: () => null },
     checkEffect: policyOf(policy),
   })
   const connection = { identity: { caller }, destination: { host: 'code.test', port: 443 } }
@@ -35,6 +36,12 @@ test.each([
   ['a push with a query behind its path', 'POST', '/repo/git-receive-pack?x=1', []],
   ['a path that the policy denies', 'GET', '/admin/users', []],
   ['a request with a credential that the policy denies', 'DELETE', '/repo', withKey],
+  ['a second slash, which is no host', 'GET', '//x/../admin/users', []],
+  ['encoded dots', 'GET', '/public/%2e%2e/admin/users', []],
+  ['dots', 'GET', '/public/../admin/users', []],
+  ['parameters of a segment', 'GET', '/a/..;/admin/users', []],
+  ['another case', 'GET', '/Admin/users', []],
+  ['a method that a header replaces', 'GET', '/repo/git-receive-pack', ['X-HTTP-Method-Override', 'POST']],
 ] as const)('an inspected request is refused before it leaves: %s', async (...[, method, path, headers]) => {
   const turn = await aTurn(method, path)
   expect(() => turn.fill(headers)).toThrow(expect.objectContaining({ code: 'policy-denied' }))

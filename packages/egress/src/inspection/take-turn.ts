@@ -1,10 +1,11 @@
 import type { LoopShare } from '@flotilla/foundation/intake'
 import type { Journal } from '@flotilla/foundation/journal'
-import type { Guard } from '@flotilla/identity/access'
+import type { CallRate, Guard } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
+import { plainHost } from '@flotilla/identity/policy'
 import type { CheckEffect } from '@flotilla/identity/policy'
 import type { OpenCredentials } from '../credentials/index.ts'
-import { effectAt, textOf } from '../egress/index.ts'
+import { decidedMethod, textOf } from '../egress/index.ts'
 import { cleanAnswer, unchanged } from './clean-answer.ts'
 import type { TakeTurn } from './terminate/inspected-server.ts'
 
@@ -23,7 +24,9 @@ export interface TakeTurnDeps {
   readonly journal: Journal
   /** Replaces placeholders by values, and removes values from answers. */
   readonly credentials: OpenCredentials
-  readonly loop: Pick<LoopShare, 'spend'>
+  readonly loop: Pick<LoopShare, 'spend' | 'require' | 'turn'>
+  /** Counts each request like a call of `http_request`. */
+  readonly rate: Pick<CallRate, 'take'>
   /** The owner's policy, which sees method, path and credentials of an inspected request. */
   readonly checkEffect: CheckEffect
 }
@@ -34,20 +37,30 @@ export interface TakeTurnDeps {
  * that change something are recorded in the audit log.
  */
 export function createTakeTurn(deps: TakeTurnDeps): TakeTurn {
-  return ({ identity, destination }, { method, path }) => {
+  return async ({ identity, destination }, { method, path }) => {
     const { caller } = identity
     const { agentId } = caller
     deps.guard(caller, { do: 'call-api', api: 'http' })
+    deps.rate.take(agentId)
+    deps.loop.require(agentId)
+    await deps.loop.turn(agentId)
     const url = new URL(`https://${textOf(destination)}/`)
     const credentials = deps.credentials(caller)
     const scrub = credentials.scrubOf(url)
-    const require = (names: readonly string[]) => {
-      const details = { tool: 'connect', ...effectAt(new URL(path, url), method), credentials: names }
-      deps.checkEffect.requireAllowed(caller, details, insteadOfAsking)
-    }
+    const fill = (headers: readonly string[]) =>
+      credentials.fillHeaders(url, scrub === null ? headers : uncompressed(headers), (names) => {
+        const details = {
+          tool: 'connect',
+          method: decidedMethod(method, headers),
+          host: plainHost(destination.host),
+          // The path as it is sent: a URL parser would resolve dots and read a second slash as a host.
+          path: path.split('?', 1)[0] ?? '/',
+          credentials: names,
+        } as const
+        deps.checkEffect.requireAllowed(caller, details, insteadOfAsking)
+      })
     return {
-      fill: (headers) =>
-        credentials.fillHeaders(url, scrub === null ? headers : uncompressed(headers), require),
+      fill: (headers) => deps.loop.spend(agentId, () => fill(headers)),
       answer: scrub === null ? unchanged : cleanAnswer(scrub, (work) => deps.loop.spend(agentId, work)),
       settled: (result) => {
         if (reading.includes(method) && 'status' in result) return

@@ -7,7 +7,7 @@ import { snapshotOf } from './policy-file.ts'
 
 const scout = { kind: 'agent', agentId: 'scout', token: 'door', run: null } as const
 const owner = { kind: 'human', channel: 'cli', role: 'owner' } as const
-const notice = { tool: 'notify_user' } as const
+const notice = { tool: 'browser' } as const
 
 function aCheck(text: string, asked: string[] = []) {
   const journal = collectJournal()

@@ -135,7 +135,7 @@ export function createCheckEffect(deps: {
 }
 
 /** The object of an effect for the audit log; never its content. */
-function subjectOf({ tool, host, mcpServer, mcpTool, chain, channel }: EffectDetails): string {
+function subjectOf({ tool, host, mcpServer, mcpTool, chain }: EffectDetails): string {
   if (mcpServer !== undefined) return `${mcpServer}${typeof mcpTool === 'string' ? `/${mcpTool}` : ''}`
-  return host ?? chain ?? channel ?? tool
+  return host ?? chain ?? tool
 }

@@ -93,7 +93,6 @@ function fieldTests(match: Match, isStrict: boolean): FieldTest[] {
   word(match.mcp_tool, ({ mcpTool }) => mcpTool)
   word(match.project, ({ project }) => project)
   word(match.chain, ({ chain }) => chain)
-  word(match.channel, ({ channel }) => channel)
   const { usd_above: above, origin, credential, path } = match
   if (above !== undefined) tests.push(({ effect }) => tested(effect.usd, (usd) => usd > above))
   if (origin !== undefined) {
@@ -110,7 +109,11 @@ function fieldTests(match: Match, isStrict: boolean): FieldTest[] {
   // The most expensive test comes last.
   if (path !== undefined) {
     const patterns = path.map(compilePathPattern)
-    const matchesOne = (form: string) => patterns.some((matches) => matches(form))
+    const exact = (form: string) => patterns.some((matches) => matches(form))
+    // Many servers ignore case in paths, so a rule that asks or denies does too.
+    const folded = path.map((pattern) => compilePathPattern(pattern.toLowerCase()))
+    const matchesOne = (form: string) =>
+      exact(form) || (isStrict && folded.some((matches) => matches(form.toLowerCase())))
     tests.push(({ effect, paths }) =>
       tested(effect.path, () => (isStrict ? paths().some(matchesOne) : paths().every(matchesOne))),
     )

@@ -14,7 +14,6 @@ const values = conditionValues({
   mcpServer: 'crm',
   mcpTool: 'list',
   chain: 'base',
-  channel: 'slack',
   origins: ['human', 'cron'],
 })
 
@@ -39,7 +38,7 @@ describe('a condition', () => {
     ['usd > 5.0 ? chain == "base" : false', true],
     ['"cron" in origins', true],
     ['agent == "scout" && project == "site" && tool == "http_request"', true],
-    ['mcp_server == "crm" && mcp_tool == "list" && channel == "slack"', true],
+    ['mcp_server == "crm" && mcp_tool == "list"', true],
   ])('%s gives %s', (text, expected) => {
     expect(holds(text)).toBe(expected)
   })

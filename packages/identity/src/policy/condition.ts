@@ -29,7 +29,6 @@ export const conditionVariables = {
   credentials: 'list<string>',
   chain: 'string',
   usd: 'double',
-  channel: 'string',
   origins: 'list<string>',
 } as const satisfies Record<string, string>
 export type ConditionVariable = keyof typeof conditionVariables
@@ -142,7 +141,6 @@ export function conditionValues(effect: Effect): ConditionValues {
     credentials: effect.credentials,
     chain: effect.chain,
     usd: effect.usd,
-    channel: effect.channel,
     origins: effect.origins,
   }
 }

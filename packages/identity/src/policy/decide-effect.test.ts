@@ -142,7 +142,6 @@ describe('the fields of a match', () => {
     [{ credential: ['stripe_*'] }, { credentials: ['GITHUB', 'STRIPE_KEY'] }, true],
     [{ credential: ['*'] }, {}, false],
     [{ chain: ['base'] }, { chain: 'base' }, true],
-    [{ channel: ['slack'] }, { channel: 'discord' }, false],
     [{ usd_above: 10 }, { usd: 10 }, false],
     [{ usd_above: 10 }, { usd: 10.01 }, true],
     [{ usd_above: 0 }, {}, false],

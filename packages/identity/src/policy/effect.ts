@@ -7,7 +7,7 @@ export interface Effect {
   readonly agent: string
   /** The project that the agent belongs to; absent without one. */
   readonly project?: string
-  /** The tool that the agent calls, or `connect` for a program behind the forward proxy. */
+  /** One of `policedTools`. */
   readonly tool: string
   /** In upper case. */
   readonly method?: string | null
@@ -22,11 +22,23 @@ export interface Effect {
   readonly chain?: string
   /** The value of a payment with its fee, in US dollars. */
   readonly usd?: number | null
-  /** The chat platform that a message goes to. */
-  readonly channel?: string
   /** The kinds of origin of the run and of all runs that led to it; null if the work belongs to no run. */
   readonly origins?: readonly string[] | null
 }
+
+/**
+ * The tools whose effects the policy decides: `fetch_media` is a picture or document that a model call names, `connect` is a program behind the forward proxy, `browser` a connection of
+ * an agent's browser, `mcp` an exchange with an MCP server on the network.
+ */
+export const policedTools = [
+  'http_request',
+  'fetch_media',
+  'connect',
+  'browser',
+  'mcp',
+  'wallet_transfer',
+  'wallet_execute',
+] as const
 
 export const verdicts = ['allow', 'ask', 'deny'] as const
 export type Verdict = (typeof verdicts)[number]

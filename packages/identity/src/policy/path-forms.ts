@@ -1,7 +1,8 @@
 /**
  * Returns every form in which a server may read the path of a request: as it is sent, with percent-encoding removed,
- * and without empty segments. Rules that forbid match any of them and rules that allow must match all, so that no
- * spelling passes a rule that names the plain path. At most five forms, each at most as long as the path. Pure.
+ * without empty segments, without the parameters of segments (`;v=1`), and with dots resolved. Rules that forbid match
+ * any of them and rules that allow must match all, so that no spelling passes a rule that names the plain path. At most
+ * eight forms, each at most as long as the path. Pure.
  */
 export function pathForms(path: string): readonly string[] {
   const forms = new Set([path])
@@ -9,7 +10,10 @@ export function pathForms(path: string): readonly string[] {
   forms.add(decoded)
   for (const form of [path, decoded]) forms.add(withoutEmptySegments(form))
   // A server that resolves dots after decoding sees another path than the URL parser did.
-  forms.add(withoutDots(withoutEmptySegments(decoded)))
+  for (const form of [path, decoded, withoutParameters(decoded)]) {
+    forms.add(withoutDots(withoutEmptySegments(form)))
+  }
+  forms.add(withoutParameters(decoded))
   return [...forms]
 }
 
@@ -23,6 +27,10 @@ function percentDecoded(path: string): string {
       return sequence
     }
   })
+}
+
+function withoutParameters(path: string): string {
+  return path.replace(/;[^/]*/g, '')
 }
 
 function withoutEmptySegments(path: string): string {

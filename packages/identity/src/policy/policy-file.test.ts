@@ -7,7 +7,7 @@ import { silentLog } from '../../../foundation/src/platform/log.ts'
 import { createPolicyFile } from './policy-file.ts'
 
 const denyAll = "rules:\n  - { name: stop, match: { agent: '*' }, verdict: deny }\n"
-const effect = { agent: 'scout', tool: 'notify_user' }
+const effect = { agent: 'scout', tool: 'browser' } as const
 
 async function opened(text: string | null) {
   const path = join(await mkdtemp(join(tmpdir(), 'policy-')), 'policy.yaml')

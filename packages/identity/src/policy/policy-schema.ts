@@ -1,8 +1,9 @@
 import { originKinds } from '@flotilla/protocol/origin'
 import { formatIssue, hostPattern } from '@flotilla/foundation/config'
 import * as z from 'zod'
+import { compileWordPattern } from '../access/index.ts'
 import { conditionMaxChars } from './condition.ts'
-import { verdicts } from './effect.ts'
+import { policedTools, verdicts } from './effect.ts'
 import { presetNames } from './preset-names.ts'
 
 /** Limits of config/policy.yaml. */
@@ -24,6 +25,10 @@ function oneOrMore<T extends z.ZodType<string>>(value: T) {
     .transform((given): readonly z.output<T>[] => (Array.isArray(given) ? given : [given]))
 }
 const patterns = oneOrMore(pattern)
+/** A rule about another tool would never match, which its author could not see. */
+const toolPattern = pattern.refine((text) => policedTools.some(compileWordPattern(text)), {
+  message: `names no tool whose effects the policy decides; these are ${policedTools.join(', ')}`,
+})
 const path = pattern.refine((text) => text.startsWith('/') || text.startsWith('*'), {
   message: 'a path begins with / or *',
 })
@@ -32,7 +37,7 @@ export const matchSchema = z
   .strictObject({
     agent: patterns.optional(),
     project: patterns.optional(),
-    tool: patterns.optional(),
+    tool: oneOrMore(toolPattern).optional(),
     method: patterns.optional(),
     host: oneOrMore(hostPattern).optional(),
     path: oneOrMore(path).optional(),
@@ -40,7 +45,6 @@ export const matchSchema = z
     mcp_tool: patterns.optional(),
     credential: patterns.optional(),
     chain: patterns.optional(),
-    channel: patterns.optional(),
     /** The rule matches payments above this value in US dollars. */
     usd_above: z.number().min(0).max(1e12).optional(),
     origin: oneOrMore(z.enum(originKinds)).optional(),
@@ -82,7 +86,7 @@ export type WrittenPreset = z.output<typeof presetSchema>
 const caseSchema = z.strictObject({
   agent: pattern,
   project: pattern.optional(),
-  tool: pattern.optional(),
+  tool: toolPattern.optional(),
   method: pattern.optional(),
   url: z.url().max(2000).optional(),
   mcp_server: pattern.optional(),
@@ -90,7 +94,6 @@ const caseSchema = z.strictObject({
   credential: patterns.optional(),
   chain: pattern.optional(),
   usd: z.number().min(0).optional(),
-  channel: pattern.optional(),
   origin: oneOrMore(z.enum(originKinds)).optional(),
   expect: z.enum(verdicts),
   /** The name of the rule that must decide. */

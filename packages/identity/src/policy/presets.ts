@@ -53,7 +53,7 @@ const presets: Readonly<Record<Exclude<PresetName, 'mcp'>, Preset>> = {
         // Slack's Web API takes POST for every method, so the method's own name decides.
         name: 'writes',
         verdict: 'ask',
-        match: { path: ['/api/**'] },
+        match: { path: ['/api/**', '/services/**', '/workflows/**', '/triggers/**'] },
         reason: 'People see what is posted.',
       },
       {

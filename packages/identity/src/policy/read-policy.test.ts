@@ -231,7 +231,7 @@ describe('the cases of the file', () => {
   ])('a policy with the failing case %s denies everything', (expected, reason) => {
     const snapshot = snapshotOf(withCase(expected))
     expect(snapshot.broken).toBe(`config/policy.yaml line 7: ${reason}`)
-    expect(snapshot.decide({ agent: 'a', tool: 'notify_user' })).toEqual({
+    expect(snapshot.decide({ agent: 'a', tool: 'browser' })).toEqual({
       verdict: 'deny',
       rule: null,
       line: 7,
@@ -268,8 +268,8 @@ describe('the cases of the file', () => {
       { tool: 'wallet_transfer', chain: 'base', usd: null },
     ],
     [
-      { agent: 'a', tool: 'notify_user', channel: 'slack', credential: ['A'], origin: ['cron'] as const },
-      { tool: 'notify_user', channel: 'slack', credentials: ['A'], origins: ['cron'] },
+      { agent: 'a', tool: 'browser', credential: ['A'], origin: ['cron'] as const },
+      { tool: 'browser', credentials: ['A'], origins: ['cron'] },
     ],
   ])('the case %j means %j', (one, effect) => {
     expect(effectOfCase(one)).toEqual({ agent: 'a', ...effect })

@@ -24,7 +24,6 @@ export function effectOfCase(one: Omit<PolicyCase, 'expect' | 'rule'>): Effect {
     ...(one.mcp_server === undefined ? {} : { mcpServer: one.mcp_server, mcpTool: one.mcp_tool ?? null }),
     ...(one.credential === undefined ? {} : { credentials: one.credential }),
     ...(one.chain === undefined ? {} : { chain: one.chain, usd: one.usd ?? null }),
-    ...(one.channel === undefined ? {} : { channel: one.channel }),
     ...(one.origin === undefined ? {} : { origins: one.origin }),
   }
 }

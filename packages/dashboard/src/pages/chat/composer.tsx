@@ -79,12 +79,14 @@ export function Composer({
   }
 
   function onKey(event: KeyboardEvent): void {
+    // Escape and Enter belong to an input method while it composes a word.
+    if (event.nativeEvent.isComposing) return
     if (event.key === 'Escape' && working !== null) {
       event.preventDefault()
       stop()
       return
     }
-    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+    if (event.key !== 'Enter' || event.shiftKey) return
     event.preventDefault()
     send()
   }

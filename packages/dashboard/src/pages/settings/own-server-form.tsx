@@ -11,7 +11,7 @@ export function OwnServerForm({ onDone }: { readonly onDone: (model: string) => 
   const [baseUrl, setBaseUrl] = useState('')
   const [key, setKey] = useState('')
   const [model, setModel] = useState('')
-  const [isFree, setFree] = useState(true)
+  const [isFree, setFree] = useState(false)
   const [names, setNames] = useState<readonly string[]>([])
   const check = useAction('setupCheck')
   const store = useAction('setupProvider', { failsInPlace: true, stale: ['setup', 'models', 'status'] })
@@ -22,7 +22,7 @@ export function OwnServerForm({ onDone }: { readonly onDone: (model: string) => 
   function reset(): void {
     for (const set of [setName, setBaseUrl, setKey, setModel]) set('')
     setNames([])
-    setFree(true)
+    setFree(false)
   }
 
   return (
@@ -84,7 +84,7 @@ export function OwnServerForm({ onDone }: { readonly onDone: (model: string) => 
       )}
       <div className="row">
         <button type="submit" className="button primary" disabled={busy}>
-          {store.isPending ? 'Checking' : 'Check and add'}
+          {store.isPending ? 'Checking' : 'Check, add and use by default'}
         </button>
         <button
           type="button"

@@ -48,7 +48,7 @@ describe('a request that a rule asks for', () => {
       consequences: [
         'The mesh sends POST https://git.test/a?key=$CRED{git_token} for scout, once.',
         'Header x-a: b',
-        'Body, 6 bytes: héllo',
+        'Body, 6 bytes: "héllo"',
         'The mesh fills in the credential git_token.',
         'The rule push of config/policy.yaml asks: A push changes the repository.',
       ],

@@ -15,9 +15,7 @@ import type { ForwardRequest, HttpReply, HttpRequest } from './forward-request.t
 /** The kind of approval of one request to the outside. */
 export const httpApprovalKind = 'http-request'
 /** The maximum length of the body of a request that a person is asked about, in characters. */
-export const askedBodyMaxChars = 64 * 1024
-/** How much of a body a person sees in the description; the exact arguments have all of it, in characters. */
-const shownBodyMaxChars = 4000
+export const askedBodyMaxChars = 4000
 /** How much of the answer the agent is called again with, in characters. */
 const answerMaxChars = 1500
 
@@ -140,9 +138,8 @@ export function createApprovedRequests(deps: {
 
 function bodyWords(body: string): string {
   if (body === '') return 'It has no body.'
-  const shown = body.slice(0, shownBodyMaxChars)
-  const left = body.length - shown.length
-  return `Body, ${Buffer.byteLength(body)} bytes: ${shown}${left === 0 ? '' : ` … and ${left} more characters, which the exact arguments show`}`
+  // Quoted, so that no line of the body passes for a line of the description.
+  return `Body, ${Buffer.byteLength(body)} bytes: ${JSON.stringify(body)}`
 }
 
 function answerWords({ status, body, truncated }: HttpReply): string {

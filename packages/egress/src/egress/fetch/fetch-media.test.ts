@@ -1,3 +1,5 @@
+import { policyOf } from '../../../../testing/src/policy-of.ts'
+import { allowedEffects } from '../../../../testing/src/allowed-effects.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -26,6 +28,7 @@ async function aWay(
   const taken: string[] = []
   const fetchMedia = createFetchMedia({
     guard: () => {},
+    checkEffect: allowedEffects,
     rate: { take: (agentId) => void taken.push(agentId) },
     fetchFor: (agentId) =>
       createPinnedFetch({
@@ -145,4 +148,22 @@ describe('a picture that a prompt names by its address', () => {
     waiting.at(-1)?.end('x')
     await next
   })
+})
+
+test('a picture at a host that the policy denies is not fetched, also behind a redirect', async () => {
+  const policy = 'rules:\n  - { name: no, match: { host: denied.test }, verdict: deny, reason: No. }\n'
+  const { web, fetchMedia, asked } = await aWay(
+    (_request, response) => {
+      response.writeHead(302, { location: `http://denied.test:${web.port}/x` })
+      response.end()
+    },
+    { checkEffect: policyOf(policy) },
+  )
+  const { signal } = new AbortController()
+  const get = (host: string) =>
+    fetchMedia(scout, { url: `http://${host}:${web.port}/x`, maxBytes: 9 }, signal)
+  await expect(get('denied.test')).rejects.toMatchObject({ code: 'policy-denied' })
+  expect(asked).toEqual([])
+  await expect(get('site.test')).rejects.toMatchObject({ code: 'policy-denied' })
+  expect(asked).toEqual(['scout site.test'])
 })

@@ -4,7 +4,9 @@ import type { Journal } from '@flotilla/foundation/journal'
 import type { Caller, Guard, RunTicket } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
 import { createOpenPlaces } from '@flotilla/foundation/intake'
+import type { CheckEffect } from '@flotilla/identity/policy'
 import { startDeadline } from './deadline.ts'
+import { effectAt, policedFetch } from './request-effect.ts'
 import { followRedirects } from './follow-redirects.ts'
 import type { PinnedFetch, PinnedReply } from './pinned-fetch.ts'
 import { agentShareLimits } from '@flotilla/foundation/intake'
@@ -14,7 +16,8 @@ type CountBytes = (bytes: number) => void
 
 /**
  * Fetches an image or document that a prompt names by URL, before the prompt is sent. Permission, rate, filter and
- * audit log are those of `http_request`; no credential is filled in. Throws `denied`, `rate-limited`, `bad-request`,
+ * audit log are those of `http_request`, and the owner's policy decides; no credential is filled in. Throws `denied`,
+ * `policy-denied`, `rate-limited`, `bad-request`,
  * `address-refused`, `destination-refused`, `upstream-failed`, `upstream-timeout`.
  */
 export type FetchMediaForAgent = (
@@ -32,6 +35,7 @@ export const fetchMediaBounds = {
 
 export interface FetchMediaDeps {
   readonly guard: Guard
+  readonly checkEffect: CheckEffect
   readonly rate: { take(agentId: string): void }
   readonly fetchFor: (agentId: string) => PinnedFetch
   readonly journal: Journal
@@ -61,6 +65,12 @@ export function createFetchMedia(deps: FetchMediaDeps): FetchMediaForAgent {
     if (!URL.canParse(url))
       throw new Problem('bad-request', { detail: 'this text is not the address of a picture or document' })
     const target = new URL(url)
+    const asked = { tool: 'fetch_media', credentials: [] } as const
+    deps.checkEffect.requireAllowed(
+      caller,
+      { ...asked, ...effectAt(target, 'GET') },
+      'no person can be asked about a picture of a model call; fetch it with http_request',
+    )
     deps.rate.take(caller.agentId)
     const leave = enter(caller.agentId)
     const deadline = startDeadline(deps.clock, fetchMediaBounds.timeoutMs, outer)
@@ -74,13 +84,14 @@ export function createFetchMedia(deps: FetchMediaDeps): FetchMediaForAgent {
       })
     try {
       const request = {
+        ...asked,
         url: target,
         method: 'GET',
         headers: { accept: 'image/*, application/pdf' },
         body: '',
       }
       const { reply, url: answered } = await followRedirects(
-        deps.fetchFor(caller.agentId),
+        policedFetch(deps, caller, request),
         request,
         deadline.signal,
       )

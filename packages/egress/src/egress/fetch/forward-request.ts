@@ -6,6 +6,7 @@ import type { Journal } from '@flotilla/foundation/journal'
 import type { Caller, Guard, RunTicket } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
 import type { OutsideLine } from '@flotilla/foundation/effects'
+import { namesInRequest } from '../../credentials/index.ts'
 import type { OpenCredentials } from '../../credentials/index.ts'
 import type { LoopShare } from '@flotilla/foundation/intake'
 import type { CheckEffect, PolicyDecision } from '@flotilla/identity/policy'
@@ -81,7 +82,8 @@ export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
         },
       })
     try {
-      const outgoingRequest = { ...filled, method: request.method, onLeaving: dispatching }
+      const sent = { ...filled, method: request.method, onLeaving: dispatching }
+      const outgoingRequest = { ...sent, tool: 'http_request', credentials: namesInRequest(request) } as const
       const { reply, url: reached } = await followRedirects(
         policedFetch(deps, caller, outgoingRequest),
         outgoingRequest,

@@ -10,6 +10,7 @@ export function requestEffect(request: HandledRequest & { readonly method: strin
   return {
     tool: 'http_request',
     ...effectAt(addressOf(request.url), request.method),
+    method: decidedMethod(request.method, Object.keys(request.headers)),
     // A credential within the path is filled in later, so rules about the path cannot see all of it.
     ...(handleNames(request.url.split('?', 1)[0] ?? '').length === 0 ? {} : { path: null }),
     credentials: namesInRequest(request),
@@ -21,6 +22,22 @@ export function effectAt(url: URL, method: string): { method: string; host: stri
   return { method: method.toUpperCase(), host: plainHost(url.hostname), path: url.pathname }
 }
 
+/** The first request, with the tool and the credentials that its redirects are decided with. */
+export type PolicedRequest = PinnedRequest & {
+  readonly tool: 'http_request' | 'fetch_media'
+  readonly credentials: readonly string[]
+}
+
+/**
+ * The method that a rule decides about: null, which is hidden, if a header may replace it at the server. `headers` has
+ * names, or names and values in turn. Pure.
+ */
+export function decidedMethod(method: string, headers: readonly string[]): string | null {
+  return headers.some((name) => /^x-(?:http-)?method(?:-override)?$/i.test(name))
+    ? null
+    : method.toUpperCase()
+}
+
 /**
  * Returns the agent's fetch, which also asks the policy about each redirect: a rule about its target holds however the
  * agent gets there. The first request was decided before.
@@ -28,12 +45,14 @@ export function effectAt(url: URL, method: string): { method: string; host: stri
 export function policedFetch(
   deps: { readonly fetchFor: (agentId: string) => PinnedFetch; readonly checkEffect: CheckEffect },
   caller: Extract<Caller, { kind: 'agent' }>,
-  first: PinnedRequest,
+  first: PolicedRequest,
 ): PinnedFetch {
   const fetch = deps.fetchFor(caller.agentId)
   return async (request, signal) => {
     if (request !== first) {
-      const details = { tool: 'http_request', ...effectAt(request.url, request.method), credentials: [] }
+      // A redirect within the origin keeps the headers, and with them the credentials.
+      const credentials = request.url.origin === first.url.origin ? first.credentials : []
+      const details = { tool: first.tool, ...effectAt(request.url, request.method), credentials }
       deps.checkEffect.requireAllowed(caller, details, 'request the target of this redirect by itself')
     }
     return fetch(request, signal)

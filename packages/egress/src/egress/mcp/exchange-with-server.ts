@@ -17,7 +17,7 @@ import { scrubbedStream } from '../fetch/scrubbed-stream.ts'
 import { createOpenPlaces } from '@flotilla/foundation/intake'
 import { withoutSecrets } from '../fetch/without-secrets.ts'
 import type { CheckEffect } from '@flotilla/identity/policy'
-import { addressOf as destinationWithHandles, namesInRequest } from '../../credentials/index.ts'
+import { handleNames, addressOf as destinationWithHandles, namesInRequest } from '../../credentials/index.ts'
 import type { HandledRequest } from '../../credentials/index.ts'
 import { effectAt } from '../fetch/request-effect.ts'
 import { effectsOfExchange, serverEffects } from './server-effects.ts'
@@ -178,13 +178,15 @@ function requireAllowed(
   { exchange, written }: { readonly exchange: ServerExchange; readonly written: HandledRequest },
 ): HandledRequest {
   const { tools, body } = serverEffects(exchange)
+  // Names are read from the message as it will be sent: the text of the agent may hide them in escapes.
+  const sent = { ...written, body }
   const place = effectAt(destinationWithHandles(written.url), exchange.method)
-  const at = { ...place, credentials: namesInRequest(written) }
+  const path = handleNames(written.url.split('?', 1)[0] ?? '').length === 0 ? place.path : null
+  const at = { ...place, path, credentials: namesInRequest(sent) }
   for (const effect of effectsOfExchange(exchange.server, tools, at)) {
-    if (tools.length > 0) checkEffect.requireAllowed(caller, effect, instead)
-    else checkEffect(caller, effect)
+    checkEffect.requireAllowed(caller, effect, instead)
   }
-  return { ...written, body }
+  return sent
 }
 
 const instead = 'no person can be asked about a tool of an MCP server; ask the owner with notify_user'

@@ -36,7 +36,8 @@ export interface ServerEffects {
  */
 export function serverEffects(exchange: { readonly method: string; readonly body: string }): ServerEffects {
   const { method, body } = exchange
-  if (method !== 'POST') return { tools: [], body }
+  // A request that carries no message gets no body either, because a server may read one all the same.
+  if (method !== 'POST') return { tools: [], body: '' }
   let message: unknown
   try {
     message = readJsonAsWritten(body, jsonLimits.body)

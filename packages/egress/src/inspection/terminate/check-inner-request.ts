@@ -2,6 +2,9 @@ import { Problem } from '@flotilla/protocol/problem'
 import { parseHostAndPort, textOf } from '../../egress/index.ts'
 import type { Destination } from '../../egress/index.ts'
 
+/** The maximum length of the path and query of a request to an inspected host, in characters. */
+const targetMaxChars = 8192
+
 /** A request as Node parsed it inside an inspected connection. */
 export interface InnerRequest {
   readonly method: string
@@ -20,6 +23,11 @@ export function checkInnerRequest({ method, target, rawHeaders }: InnerRequest, 
       'a request inside an inspected connection must name a path; the host is that of the connection',
     )
   }
+  if (target.length > targetMaxChars) {
+    throw badRequest(`the path of a request to an inspected host has at most ${targetMaxChars} characters`)
+  }
+  // A server may cut the path at the fragment, so that it would serve another path than the one that was decided.
+  if (target.includes('#')) throw badRequest('the path of a request cannot have a fragment')
   // The server would repeat the request's headers, and with them a credential, in a body of any form.
   if (method === 'TRACE') throw badRequest('the method TRACE is refused for an inspected host')
   const hosts = valuesOf(rawHeaders, 'host')

@@ -68,7 +68,8 @@ function messagesOf(input: JsonValue | undefined, tools: ResponseTools): JsonObj
       })
     } else if (type === 'message' && item['role'] !== 'assistant') {
       endTurn()
-      messages.push({ role: isInstruction(item) ? 'system' : 'user', content: contentOf(item['content']) })
+      // Many servers refuse a system message that is not the first.
+      messages.push({ role: 'user', content: contentOf(item['content']) })
     } else addToTurn((turn ??= { details: [], parts: [], calls: [] }), item, tools)
   }
   endTurn()
@@ -149,7 +150,7 @@ function effortOf(reasoning: JsonValue | undefined): JsonObject {
   const effort = isJsonObject(reasoning) ? reasoning['effort'] : undefined
   if (typeof effort !== 'string') return {}
   if (effort === 'none') return { reasoning: { enabled: false } }
-  return { reasoning: { enabled: true }, reasoning_effort: effort }
+  return { reasoning: { enabled: true, effort }, reasoning_effort: effort }
 }
 
 function stringIn(object: JsonObject, name: string): string {

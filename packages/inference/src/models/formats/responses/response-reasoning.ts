@@ -17,13 +17,11 @@ export function encryptedContentOf(detail: ReasoningDetail): string | null {
   return typeof sealed === 'string' && sealed !== '' ? `flotilla:${kind}:${sealed}` : null
 }
 
-/** Whether only the mesh can read this reasoning item, so that OpenAI would reject it. Pure. */
+/** Whether OpenAI would reject this reasoning item: only the mesh can read it, or OpenAI would look for a stored one. Pure. */
 export function isForeignReasoning(item: JsonValue): boolean {
-  return (
-    isJsonObject(item) &&
-    typeof item['encrypted_content'] === 'string' &&
-    mark.test(item['encrypted_content'])
-  )
+  if (!isJsonObject(item) || item['type'] !== 'reasoning') return false
+  const encrypted = item['encrypted_content']
+  return typeof encrypted !== 'string' || encrypted === '' || mark.test(encrypted)
 }
 
 /** Converts a reasoning item to a piece of thinking; null for an item that only OpenAI can read. Pure. */

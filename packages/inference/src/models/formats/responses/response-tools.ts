@@ -2,6 +2,7 @@ import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { readJsonQuietly } from '@flotilla/foundation/intake'
+import { badRequest } from '../json-body.ts'
 
 /** The longest name of a function that chat completions accept, characters. */
 const nameMaxChars = 64
@@ -27,7 +28,7 @@ export interface ResponseTools {
   calledBy(chatName: string): Pick<OfferedTool, 'kind' | 'name' | 'namespace'> | undefined
 }
 
-/** Pure. */
+/** Throws the Problem `bad-request` for a tool that runs at a provider. Pure. */
 export function readResponseTools(tools: JsonValue | undefined): ResponseTools {
   const byChatName = new Map<string, OfferedTool>()
   const byName = new Map<string, OfferedTool>()
@@ -42,6 +43,9 @@ export function readResponseTools(tools: JsonValue | undefined): ResponseTools {
 
   function offer(tool: JsonValue, namespace: string | null): void {
     if (!isJsonObject(tool)) return
+    if (tool['type'] !== 'function' && tool['type'] !== 'custom') {
+      throw badRequest(`tools: ${textIn(tool, 'type')} is not offered for this model by this endpoint`)
+    }
     const name = textIn(tool, 'name')
     const chatName = freeName(joinedName(name, namespace))
     const kind = tool['type'] === 'custom' ? 'custom' : 'function'
@@ -66,18 +70,17 @@ function keyOf(name: string, namespace: string | null): string {
   return `${namespace ?? ''}\n${name}`
 }
 
-/** Returns each name as it is, or with the next free number if it was given before. */
+/** Returns each name as it is, or with the next number if it was given before; at most two tries a tool. */
 function createFreeNames(): (name: string) => string {
-  const given = new Map<string, number>()
+  const given = new Set<string>()
+  let next = 2
   return (name) => {
     let free = name
     while (given.has(free)) {
-      const number = (given.get(name) ?? 1) + 1
-      given.set(name, number)
-      const end = `_${number}`
+      const end = `_${next++}`
       free = name.slice(0, nameMaxChars - end.length) + end
     }
-    given.set(free, 1)
+    given.add(free)
     return free
   }
 }

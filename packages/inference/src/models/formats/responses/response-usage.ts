@@ -5,11 +5,8 @@ import type { TokenUsage, UsageRule } from '../usage.ts'
 /** Returns the usage of the Responses API; null for an implausible usage. Pure. */
 export function responseUsageFrom(value: unknown): TokenUsage | null {
   const usage = membersOf(value)
-  return usageFrom({
-    ...usage,
-    prompt_tokens_details: usage['input_tokens_details'],
-    completion_tokens_details: usage['output_tokens_details'],
-  })
+  // The output of this API includes reasoning, so its details are not read: they would be counted twice.
+  return usageFrom({ ...usage, prompt_tokens_details: usage['input_tokens_details'] })
 }
 
 /** Converts the usage of a chat completion to the Responses API; null if it is missing or implausible. Pure. */

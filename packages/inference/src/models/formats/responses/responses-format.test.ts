@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { Problem } from '@flotilla/protocol/problem'
 import { createSseParser, freshProgress, wholeUsage } from '../sse-parser.ts'
 import { responsesFormat } from './responses-format.ts'
+import { isForeignReasoning } from './response-reasoning.ts'
 import { readResponseTools } from './response-tools.ts'
 
 const usage = {
@@ -85,4 +86,40 @@ test('tools get function names that are unique and at most 64 characters', () =>
   expect(names.map((name) => tools.calledBy(name)?.name)).toEqual(['a', 'a', 'first', 'second'])
   expect(tools.chatNameOf('second', long)).toBe(names[3])
   expect(tools.chatNameOf('gone', 'other')).toBe('other__gone')
+})
+
+test('thousands of tools with names that become equal are renamed in few steps', () => {
+  const names = Array.from(
+    { length: 20_000 },
+    (_, index) => `${'n'.repeat(60)}${index.toString(36).padStart(4, '0')}`,
+  )
+  const twice = [...names, ...names].map((name) => ({ type: 'function', name }))
+  const { chatTools } = readResponseTools(twice)
+  expect(new Set(chatTools.map((one) => (one['function'] as { name: string }).name)).size).toBe(40_000)
+})
+
+test('a tool that runs at a provider is refused where a call is translated', () => {
+  expect(() => readResponseTools([{ type: 'web_search_20250305', name: 'web_search' }])).toThrow(
+    'web_search_20250305',
+  )
+})
+
+test('reasoning is part of the output and not counted beside it', () => {
+  expect(
+    responsesFormat.usageOf({ usage: { ...usage, output_tokens_details: { reasoning_tokens: 700 } } }),
+  ).toMatchObject({
+    completionTokens: 7,
+  })
+})
+
+test('reasoning that OpenAI would look for among stored items is not sent to it', () => {
+  const item = (encrypted: string | null) => ({
+    type: 'reasoning',
+    id: 'rs_1',
+    summary: [],
+    encrypted_content: encrypted,
+  })
+  expect([null, '', 'flotilla:thinking:c2ln', 'gAAAA'].map((text) => isForeignReasoning(item(text)))).toEqual(
+    [true, true, true, false],
+  )
 })
