@@ -19,7 +19,6 @@ export interface WideRecord {
 
 /** Records that are wider than others. A row may shrink and go, and must not grow. */
 export const wideRecords: readonly WideRecord[] = [
-  { record: 'packages/identity/src/policy/effect.ts Effect', membersMax: 13, why: 'what a rule can match' },
   {
     record: 'packages/agent/src/environment.ts AgentEnvironment',
     membersMax: 19,

@@ -26,7 +26,6 @@ const typed: Readonly<Record<string, string>> = {
   'npx flotilla doctor': '',
   'npx flotilla stop': '',
   'npx flotilla --help': '',
-  'npx flotilla <command> --help': '',
 }
 
 let reader: PageReader

@@ -35,6 +35,7 @@ const params = {
   view: 'topics',
   item: 'x',
   part: 'providers',
+  host: 'code.test',
 }
 const run = promisify(execFile)
 

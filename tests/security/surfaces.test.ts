@@ -484,6 +484,9 @@ const bodies: Readonly<Record<string, unknown>> = {
  * Writes of owners for which a page needs no proof, each with its reason. Set-up decides this in its own use cases.
  */
 const unprovedWrites: Readonly<Record<string, string>> = {
+  'DELETE /api/egress/inspection/{host}': 'makes the host a tunnel again, as every other host is',
+  'PUT /api/egress/inspection/{host}':
+    'sends nothing anywhere: requests to the host are decided more strictly',
   'DELETE /api/blackboard/{*key}': 'its history keeps what stood there',
   'DELETE /api/recording': 'gives conversations to who may read them anyway',
   'PATCH /api/webhooks/{id}': 'asked in the use case where signatures are no longer wanted',

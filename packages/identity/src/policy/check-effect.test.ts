@@ -65,12 +65,12 @@ describe('the check of an effect', () => {
   })
 
   test('an effect to be asked for is returned, and refused where no person can be asked', () => {
-    const { check, journal } = aCheck(rule('{ tool: notify_user }', 'ask'))
+    const { check, journal } = aCheck(rule('{ tool: browser }', 'ask'))
     expect(check(scout, notice)).toMatchObject({ verdict: 'ask', rule: 'r' })
     expect(() => check.requireAllowed(scout, notice, 'do this instead')).toThrow(
       denied('No. (rule r, config/policy.yaml line 2); do this instead'),
     )
-    expect(journal.entries).toMatchObject([{ subject: 'notify_user', detail: { verdict: 'ask' } }])
+    expect(journal.entries).toMatchObject([{ subject: 'browser', detail: { verdict: 'ask' } }])
   })
 
   test('people are not subject to the policy, and neither are effects without a rule', () => {
@@ -92,7 +92,7 @@ describe('the check of an effect', () => {
 
   test('origins are read only if a rule needs them', () => {
     const asked: string[] = []
-    aCheck(rule('{ tool: notify_user }', 'allow'), asked).check(withRun('run_7'), notice)
+    aCheck(rule('{ tool: browser }', 'allow'), asked).check(withRun('run_7'), notice)
     expect(asked).toEqual([])
   })
 

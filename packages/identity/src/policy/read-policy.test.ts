@@ -240,7 +240,7 @@ describe('the cases of the file', () => {
   })
 
   test('a case without a matching rule says so', () => {
-    const text = 'cases:\n  - { agent: a, tool: notify_user, expect: ask }'
+    const text = 'cases:\n  - { agent: a, tool: browser, expect: ask }'
     expect(snapshotOf(text).broken).toBe(
       'config/policy.yaml line 2: the case expects ask, and the verdict is allow: no rule matches',
     )

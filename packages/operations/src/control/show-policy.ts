@@ -28,7 +28,7 @@ export function createShowPolicy(deps: {
   const { guard, agents } = deps
   return {
     view: (caller: Caller): PolicyView => {
-      guard(caller, { do: 'view-fleet' })
+      guard(caller, { do: 'manage-credentials' })
       const { rules, cases, broken } = deps.policy.snapshot()
       return {
         file,
