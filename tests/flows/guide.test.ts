@@ -98,7 +98,7 @@ async function filled(line: string): Promise<string> {
   if (line === initLine) return `${line} --model gpt-5-mini --base-url ${reader.upstream.baseUrl}`
   if (line === backLine) return `${line.replace(usualAddress, reader.upstream.baseUrl)} --model gpt-5-mini`
   const own = line.replaceAll('/srv/', `${reader.folder}/`).replace('~/', `${reader.folder}/`)
-  if (line.includes('TOKEN')) {
+  if (/\bTOKEN\b/.test(line)) {
     const undoable = (await rows('changes')).find(({ undo_token: token }) => typeof token === 'string')
     return own.replace('TOKEN', undoable?.undo_token ?? 'none')
   }
