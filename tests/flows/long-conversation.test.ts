@@ -9,7 +9,7 @@ import type { ReadingModel } from '../support/reading-model.ts'
 
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 const turns = isSoak ? 300 : 40
-const windowTokens = 24_000
+const windowTokens = 18_000
 const boundMs = isSoak ? 1_200_000 : 120_000
 
 async function aFleet(options: {
