@@ -14,7 +14,7 @@ import {
   tool,
 } from './native-events.ts'
 import type { NativeOddity } from './native-events.ts'
-import { replayedStreams } from './native-replayed.ts'
+import { nativeStreams } from './native-streams.ts'
 import { reportedStreams } from './native-reported.ts'
 
 const gem = (candidates: unknown, more: object = {}): string =>
@@ -255,8 +255,8 @@ export const nativeOddities: readonly NativeOddity[] = [
     (start() + text(0, 'Hello') + ended('end_turn') + stop).replace(/^event: .*\n/gm, ''),
     plain,
   ),
+  ...nativeStreams,
   ...reportedStreams,
-  ...replayedStreams,
   google('a call cannot be read', gem([{ finishReason: 'MALFORMED_FUNCTION_CALL', index: 0 }]), {
     problem: 'upstream-failed',
     says: 'MALFORMED_FUNCTION_CALL',

@@ -7,8 +7,8 @@ import { furtherOddities } from './rows/further.ts'
 import { reportedAnswers } from './rows/reported-answers.ts'
 import { reportedCalls } from './rows/reported-calls.ts'
 import { reportedGateways } from './rows/reported-gateways.ts'
-import { replayedEnds } from './rows/replayed-ends.ts'
-import { replayedShapes } from './rows/replayed-shapes.ts'
+import { reportedEnds } from './rows/reported-ends.ts'
+import { reportedShapes } from './rows/reported-shapes.ts'
 import { streamOddities } from './rows/streams.ts'
 import { templateOddities } from './rows/templates.ts'
 
@@ -24,6 +24,6 @@ export const oddities: readonly Oddity[] = [
   ...reportedCalls,
   ...reportedAnswers,
   ...reportedGateways,
-  ...replayedEnds,
-  ...replayedShapes,
+  ...reportedEnds,
+  ...reportedShapes,
 ]

@@ -11,7 +11,7 @@ export const inspectionHumanEndpoints = {
   inspectHost: {
     method: 'PUT',
     path: '/api/egress/inspection/{host}',
-    summary: 'End TLS for programs of agents at this host, so that each request is decided.',
+    summary: 'Terminate TLS for programs of agents at this host, so that each request is decided.',
   },
   releaseHost: {
     method: 'DELETE',

@@ -16,20 +16,20 @@ export function formatResult(result: {
   // Most servers repeat `structuredContent` as text; others write only a summary or a picture beside it.
   const { structuredContent: structured } = result
   if (structured !== undefined && structured !== null) {
-    const told = plain(structured)
-    if (!blocks.slice(0, blocksMax).some((block) => repeats(block, told)))
+    const parsed = plain(structured)
+    if (!blocks.slice(0, blocksMax).some((block) => repeats(block, parsed)))
       texts.push(JSON.stringify(structured, null, 1))
   }
   return texts.filter((word) => word !== '').join('\n')
 }
 
 /** Whether the block is the text of this value, which JSON has parsed, as servers repeat it for older clients. */
-function repeats(block: JsonValue, told: unknown): boolean {
+function repeats(block: JsonValue, parsed: unknown): boolean {
   const text = isJsonObject(block) && block['type'] === 'text' ? textOf(block['text']).trim() : ''
   if (!/^[{[]/.test(text)) return false
   try {
     const value: unknown = JSON.parse(text)
-    return isDeepStrictEqual(plain(value), told)
+    return isDeepStrictEqual(plain(value), parsed)
   } catch {
     return false
   }

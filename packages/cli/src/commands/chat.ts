@@ -16,7 +16,7 @@ import type { ExitCode } from '../exit-codes.ts'
 import { wholeNumber } from '../number-argument.ts'
 import { chatSession } from '../repl/chat-session.ts'
 import { askLive } from '../repl/live-run.ts'
-import { createPatience, timeoutMaxSeconds } from '../repl/patience.ts'
+import { createWaitLimit, timeoutMaxSeconds } from '../repl/wait-limit.ts'
 import { confirmRead } from '../confirm-read.ts'
 import { oneLine } from '../terminal/color.ts'
 
@@ -71,22 +71,22 @@ async function chat(context: CommandContext, line: CommandLine): Promise<void> {
   const giveBack = context.onInterrupt(() => {
     if (runId !== null) client.call('runCancel', { params: { id: runId } }).catch(() => undefined)
   })
-  const patience = createPatience(context, client, numberOption(line, 'timeout'))
+  const waitLimit = createWaitLimit(context, client, numberOption(line, 'timeout'))
   const run = await askLive(client, context.terminal, {
     agentId,
     message: prompt,
     session,
     idempotencyKey: context.newKey(),
-    signal: patience.signal,
+    signal: waitLimit.signal,
     eventsBeside: true,
     onAccepted: (id) => {
       runId = id
-      patience.begin(id)
+      waitLimit.begin(id)
     },
-    onEvent: patience.onEvent,
+    onEvent: waitLimit.onEvent,
   }).finally(() => {
     giveBack()
-    patience.end()
+    waitLimit.end()
   })
   context.terminal.printJson(run)
   await confirmRead(client, run)

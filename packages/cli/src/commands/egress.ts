@@ -27,7 +27,7 @@ export function addEgressCommand(program: Command, deps: CliDeps): void {
     .command('inspect')
     .summary('inspect hosts')
     .description(
-      'The egress proxy ends TLS for these hosts. Programs trust the authority of the fleet from the next run of each agent on.',
+      'The egress proxy terminates TLS for these hosts. Programs trust the authority of the fleet from the next run of each agent on.',
     )
     .argument('<host...>', 'a host such as github.com, or *.example.org for every name below a domain')
     .addHelpText('after', '\nExample:\n  $ flotilla egress inspect github.com api.github.com')

@@ -7,6 +7,7 @@ import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { requireAgent } from '../require-agent.ts'
 import { renderTable } from '../terminal/table.ts'
 
 export function addModelsAnswersCommand(models: Command, deps: CliDeps): void {
@@ -14,7 +15,7 @@ export function addModelsAnswersCommand(models: Command, deps: CliDeps): void {
     .command('answers')
     .summary('show or set thinking and length of answers')
     .description(
-      'Shows how much models think and how long their answers may be, by agent and kind of run; with options, sets it for one agent, or for all without an own value. It applies from the next call, and is written as answers in config/settings.json.',
+      'Shows how much models think and how long their answers may be, by agent and kind of run; with options, sets it for one agent, or for all agents that have no value of their own. It applies from the next call, and is written as answers in config/settings.json.',
     )
     .argument('[agent]', 'agent; all agents if omitted')
     .addOption(new Option('--in <kind>', 'kind of run').choices(answerKinds))
@@ -44,6 +45,7 @@ async function answers(context: CommandContext, line: CommandLine): Promise<void
     })
   }
   const client = await context.mesh()
+  if (agent !== null) await requireAgent(context, client, agent)
   const view =
     kind === undefined
       ? await client.call('setupAnswers', { signal })
@@ -60,7 +62,9 @@ async function answers(context: CommandContext, line: CommandLine): Promise<void
   terminal.printJson(view)
   const rows = [
     ...rowsOf('all agents', view.fleet),
-    ...Object.entries(view.agents).flatMap(([id, own]) => rowsOf(id, own)),
+    ...Object.entries(view.agents)
+      .filter(([id]) => agent === null || id === agent)
+      .flatMap(([id, own]) => rowsOf(id, own)),
   ]
   if (rows.length === 0) return terminal.print('Nothing is set: each model answers as its provider decides.')
   terminal.print(

@@ -3,7 +3,7 @@ import { isProblemCode, problemCatalog } from '@flotilla/protocol/problem-catalo
 import { repairHere } from '../app/repair-here.ts'
 import { repairPlaceOf } from '../app/repair-place.ts'
 import type { Concerned } from '../app/repair-place.ts'
-import { budgetWords } from '../data/budget-words.ts'
+import { describeUsedUpBudget } from '../data/describe-used-up-budget.ts'
 import { useNow } from '../data/use-now.ts'
 
 /** The button to the page that repairs a problem; nothing if no page does. */
@@ -37,7 +37,7 @@ export function FailureNote({
   return (
     <div className={`note ${tone}`}>
       <span className="plain-text">
-        {(code === 'budget-exhausted' ? budgetWords(text, now) : null) ?? text}
+        {(code === 'budget-exhausted' ? describeUsedUpBudget(text, now) : null) ?? text}
       </span>
       {repair !== null && <span className="small">{repair}</span>}
       {code !== undefined && (

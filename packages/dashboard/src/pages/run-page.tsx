@@ -12,7 +12,7 @@ import { drawEvent, runTone } from '../live/draw-event.ts'
 import { ComparisonCard, playsAgain } from './run/comparison-card.tsx'
 import { ReplayCard } from './run/replay-card.tsx'
 import { TraceCard } from './run/trace-card.tsx'
-import { inputWords } from './input-words.ts'
+import { describeRunInput } from './describe-run-input.ts'
 import { formatOrigin } from '@flotilla/protocol/format-actor'
 
 /** The longest part of the question in the title of its run, in characters; a card shows it whole. */
@@ -24,7 +24,9 @@ export function RunPage({ id }: { readonly id: string }) {
   const run = found.data
   return (
     <div className="page">
-      <PageHead title={<span className="clip">{run ? inputWords(run).slice(0, titleMaxChars) : id}</span>}>
+      <PageHead
+        title={<span className="clip">{run ? describeRunInput(run).slice(0, titleMaxChars) : id}</span>}
+      >
         {run && <Badge tone={runTone(run.state)}>{run.state}</Badge>}
         {run && !isTerminal(run.state) && (
           <Act
@@ -50,7 +52,7 @@ export function RunPage({ id }: { readonly id: string }) {
               {run.input.kind === 'task' ? (
                 <AskedTask id={run.input.task_id} />
               ) : (
-                <div className="body plain-text">{inputWords(run)}</div>
+                <div className="body plain-text">{describeRunInput(run)}</div>
               )}
             </Card>
             {run.outcome && (

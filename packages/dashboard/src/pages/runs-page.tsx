@@ -15,7 +15,7 @@ import { Choice } from '../design/choice.tsx'
 import { useNow } from '../data/use-now.ts'
 import { Ago, Badge, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { runTone } from '../live/draw-event.ts'
-import { inputWords } from './input-words.ts'
+import { describeRunInput } from './describe-run-input.ts'
 
 /** Number of runs on one page of the list. */
 const listed = 500
@@ -56,7 +56,7 @@ export function RunsPage() {
   const titles = new Map((tasks.data?.tasks ?? []).map(({ id, title }) => [id, title]))
   const about = (run: RunView): string => {
     const title = run.input.kind === 'task' ? titles.get(run.input.task_id) : undefined
-    return title === undefined ? inputWords(run) : `Task: ${title}`
+    return title === undefined ? describeRunInput(run) : `Task: ${title}`
   }
   const agents = (status.data?.agents ?? []).map(({ id }) => id)
   const shown = runs.data?.runs ?? []

@@ -32,7 +32,7 @@ export interface InspectionNeeds {
   readonly checkEffect: CheckEffect
 }
 
-/** Creates the inspection module: ends TLS for hosts that the owner names, and decides each request to them. */
+/** Creates the inspection module: terminates TLS for hosts that the owner names, and decides each request to them. */
 export async function inspectionModule(kernel: EgressKernel, needs: InspectionNeeds): Promise<MeshModule> {
   const { clock, log } = kernel
   const authority = await openAuthority({

@@ -6,7 +6,7 @@ import { useNow } from '../../data/use-now.ts'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { Table } from '../../design/table.tsx'
 import { runTone } from '../../live/draw-event.ts'
-import { inputWords } from '../input-words.ts'
+import { describeRunInput } from '../describe-run-input.ts'
 
 const listed = 30
 
@@ -40,7 +40,7 @@ export function RunsTab({ agentId }: { readonly agentId: string }) {
                 <Badge tone={runTone(run.state)}>{run.state}</Badge>
               </td>
               <td>
-                <Link href={`/runs/${run.id}`}>{short(inputWords(run))}</Link>
+                <Link href={`/runs/${run.id}`}>{short(describeRunInput(run))}</Link>
               </td>
               <td className="muted">{run.origin.kind}</td>
               <td className="right number muted" data-label="Took">

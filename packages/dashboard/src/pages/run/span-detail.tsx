@@ -6,7 +6,7 @@ import { useMesh } from '../../data/use-mesh.ts'
 import { Badge, Code, Failed, Loading } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
 import { SeenPictures } from '../seen-pictures.tsx'
-import { inputWords } from '../input-words.ts'
+import { describeRunInput } from '../describe-run-input.ts'
 import { callOfSpan } from './span-calls.ts'
 import { isRunSpan, spanTitle } from './waterfall.tsx'
 
@@ -77,7 +77,7 @@ function OtherRun({ id }: { readonly id: string }) {
     <>
       <details open>
         <summary>Asked</summary>
-        <p className="plain-text">{inputWords(found.data)}</p>
+        <p className="plain-text">{describeRunInput(found.data)}</p>
       </details>
       <details open>
         <summary>

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useAction } from '../../data/use-mesh.ts'
 import { TextField, TickField } from '../../design/fields.tsx'
-import { Failed } from '../../design/parts.tsx'
+import { CheckProgress } from './check-progress.tsx'
 import { ModelField } from './model-field.tsx'
 import { serverName } from './server-name.ts'
 
@@ -76,12 +76,7 @@ export function OwnServerForm({ onDone }: { readonly onDone: (model: string) => 
         checked={isFree}
         onChange={setFree}
       />
-      {store.error !== null && <Failed error={store.error} />}
-      {store.isPending && (
-        <p className="muted" role="status">
-          {name} is asked for one word …
-        </p>
-      )}
+      <CheckProgress name={name} store={store} />
       <div className="row">
         <button type="submit" className="button primary" disabled={busy}>
           {store.isPending ? 'Checking' : 'Check, add and use by default'}

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { ProviderOffer } from '@flotilla/protocol/setup-api'
 import { useAction } from '../../data/use-mesh.ts'
 import { ChoiceField, TextField } from '../../design/fields.tsx'
-import { Failed } from '../../design/parts.tsx'
+import { CheckProgress } from './check-progress.tsx'
 import { ModelField } from './model-field.tsx'
 
 /** Asks for a key; the mesh tests it with a one-word call and stores it. The page forgets the key. */
@@ -102,12 +102,7 @@ export function ProviderForm({
         />
       )}
       <ModelField label="Model" value={model} onChange={setModel} names={names} usual={usual} />
-      {store.error !== null && <Failed error={store.error} />}
-      {store.isPending && (
-        <p className="muted" role="status">
-          {provider} is asked for one word …
-        </p>
-      )}
+      <CheckProgress name={provider} store={store} />
       <div className="row">
         <button type="submit" className="button primary" disabled={busy}>
           {store.isPending ? 'Checking' : 'Check and save'}

@@ -1,3 +1,4 @@
+import { loopbackFetch } from '../../../../testing/src/loopback-fetch.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { httpRequestSchema } from '@flotilla/protocol/mesh-agent-api'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -10,7 +11,6 @@ import { ownLoop } from '../../../../testing/src/own-loop.ts'
 import { policyOf } from '../../../../testing/src/policy-of.ts'
 import { systemClock } from '../../../../foundation/src/platform/system-clock.ts'
 import { createForwardRequest } from './forward-request.ts'
-import { createPinnedFetch } from './pinned-fetch.ts'
 
 const scout = { kind: 'agent', agentId: 'scout', token: 'door', run: null } as const
 const running: WebServer[] = []
@@ -26,12 +26,7 @@ async function aRoom(policy: string, answer: (request: IncomingMessage, response
   const forward = createForwardRequest({
     loop: ownLoop(),
     guard: () => {},
-    fetchFor: () =>
-      createPinnedFetch({
-        resolve: async () => [{ address: '127.0.0.1', family: 4 }],
-        isAllowed: () => true,
-        allowedPorts: [web.port],
-      }),
+    fetchFor: () => loopbackFetch(web.port),
     journal,
     clock: systemClock,
     holdLease: () => () => {},

@@ -1,3 +1,4 @@
+import { loopbackFetch } from '../../../../testing/src/loopback-fetch.ts'
 import type { CheckEffect } from '../../../../identity/src/policy/index.ts'
 import { policyOf } from '../../../../testing/src/policy-of.ts'
 import { allowedEffects } from '../../../../testing/src/allowed-effects.ts'
@@ -14,7 +15,6 @@ import type { Caller } from '../../../../identity/src/access/caller.ts'
 import type { RunTicket } from '../../../../identity/src/access/run-ticket.ts'
 import { systemClock } from '../../../../foundation/src/platform/system-clock.ts'
 import { createExchangeWithServer, exchangeBounds } from './exchange-with-server.ts'
-import { createPinnedFetch } from '../fetch/pinned-fetch.ts'
 import { ownLoop } from '../../../../testing/src/own-loop.ts'
 import { agentShareLimits } from '@flotilla/foundation/intake'
 
@@ -51,12 +51,7 @@ async function aServer(
         files: { command: 'node' },
         off: { url: place, disabled: true },
       }),
-    fetchFor: () =>
-      createPinnedFetch({
-        resolve: async () => [{ address: '127.0.0.1', family: 4 }],
-        isAllowed: () => true,
-        allowedPorts: [web.port],
-      }),
+    fetchFor: () => loopbackFetch(web.port),
     journal,
     clock: systemClock,
     holdLease: () => {

@@ -20,7 +20,7 @@ export interface InspectedConnection {
   dial(signal: AbortSignal): Promise<Socket>
 }
 
-/** Ends TLS for hosts that the owner names. */
+/** Terminates TLS for hosts that the owner names. */
 export interface Inspector {
   isInspected(host: string): boolean
   /**

@@ -1,3 +1,4 @@
+import { loopbackFetch } from '../../../../testing/src/loopback-fetch.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toolApi, webSearchBounds, webSearchRequestSchema } from '@flotilla/protocol/tool-api'
 import { Problem } from '@flotilla/protocol/problem'
@@ -105,12 +106,7 @@ async function aSearch(
     settings: () => settings,
     system: (name) => (name === `${provider}_api_key` ? createSecret(name, key) : undefined),
     guard: () => {},
-    fetchFor: () =>
-      createPinnedFetch({
-        resolve: async () => [{ address: '127.0.0.1', family: 4 }],
-        isAllowed: () => true,
-        allowedPorts: [web.port],
-      }),
+    fetchFor: () => loopbackFetch(web.port),
     journal,
     clock: systemClock,
     holdLease: () => () => {},

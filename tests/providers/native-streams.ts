@@ -34,7 +34,7 @@ const google = (...[what, source, wire, normal]: Row): NativeOddity => ({
   normal,
 })
 /** Streams of native wires as users have reported them. */
-export const replayedStreams: readonly NativeOddity[] = [
+export const nativeStreams: readonly NativeOddity[] = [
   claude(
     'the usage grows over two events',
     github('tensorzero/tensorzero/issues/5481'),

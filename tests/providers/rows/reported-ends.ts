@@ -19,7 +19,7 @@ const failsAs = (...[what, source, body, says]: readonly [string, string, unknow
 })
 
 /** Reasons of ends and errors in answers with status 200, as users have reported them. */
-export const replayedEnds: readonly Oddity[] = [
+export const reportedEnds: readonly Oddity[] = [
   endsAs('max_completion_tokens', github('crewAIInc/crewAI/issues/7013'), { text: 'Hello', end: 'length' }),
   endsAs('context_window_exceeded', github('agno-agi/agno/pull/8630'), { text: 'Hello', end: 'length' }),
   endsAs('output_truncated', github('jeffdafoe/llm-memory-api/pull/283'), { text: 'Hello', end: 'length' }),

@@ -5,7 +5,7 @@ const reason =
   /^the (daily|monthly) budget of (the fleet|(?:agent|project) \S+) has ([\d.]+) of ([\d.e-]+) USD left and .*?(?:; the budget resets at (\S+))?$/
 
 /** Says a used-up budget in the words of a person; null for any other reason. Pure. */
-export function budgetWords(text: string, now: number): string | null {
+export function describeUsedUpBudget(text: string, now: number): string | null {
   const found = reason.exec(text)
   if (found === null) return null
   const [, period, owner, left, limit, resets] = found

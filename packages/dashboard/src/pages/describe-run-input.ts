@@ -1,7 +1,7 @@
 import type { RunView } from '@flotilla/protocol/run'
 
 /** Returns the input of a run in a few words: its message, task or tool call. */
-export function inputWords({ input }: RunView): string {
+export function describeRunInput({ input }: RunView): string {
   switch (input.kind) {
     case 'chat':
     case 'heartbeat':

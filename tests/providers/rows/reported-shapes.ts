@@ -13,7 +13,7 @@ const written = (args: unknown): string =>
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 
 /** Frames, choices, names and arguments as users have reported them. */
-export const replayedShapes: readonly Oddity[] = [
+export const reportedShapes: readonly Oddity[] = [
   {
     what: 'a byte order mark stands before later lines',
     source: 'tried: proxies that join files with byte order marks',

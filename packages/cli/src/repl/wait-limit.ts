@@ -11,7 +11,7 @@ export const timeoutMaxSeconds = 604_800
 const agentPrefixes = ['task_', 'msg_']
 
 /** How long a command waits for an answer. */
-export interface Patience {
+export interface WaitLimit {
   /** Aborts when the command is interrupted or waits no longer; its reason is then a CommandFailed. */
   readonly signal: AbortSignal
   /** Starts the time of `--timeout`. */
@@ -25,11 +25,11 @@ export interface Patience {
  * Without a terminal and without `--timeout`, the command ends as soon as its run waits for a person: a script would
  * wait for days. The run goes on.
  */
-export function createPatience(
+export function createWaitLimit(
   { signal, clock, input, terminal }: CommandContext,
   client: MeshClient,
   timeoutSeconds: number | undefined,
-): Patience {
+): WaitLimit {
   const ended = new AbortController()
   const given = new AbortController()
   const waitsAtTerminal = input.isTTY === true && !terminal.json

@@ -2,7 +2,7 @@ import type { MeshClient } from '@flotilla/client/mesh-client'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { describe, expect, it } from 'vitest'
 import type { CommandContext } from '../context.ts'
-import { createPatience } from './patience.ts'
+import { createWaitLimit } from './wait-limit.ts'
 
 const waits = {
   type: 'run.changed',
@@ -43,46 +43,46 @@ function aWaitingCommand({ waitingOn = [], isTTY = false, timeout }: Setup) {
       return { state: 'waiting', waiting_on: waitingOn }
     },
   } as unknown as MeshClient
-  const patience = createPatience(context, client, timeout)
-  patience.begin('run_1')
-  return { patience, calls, sleeps, pass: passed.resolve, answered: answered.promise }
+  const waitLimit = createWaitLimit(context, client, timeout)
+  waitLimit.begin('run_1')
+  return { waitLimit, calls, sleeps, pass: passed.resolve, answered: answered.promise }
 }
 
 describe('a command that waits for an answer', () => {
   it('without a terminal ends when a run waits for a person, and names the run that it asked for', async () => {
-    const { patience, calls, answered } = aWaitingCommand({ waitingOn: ['appr_1'] })
-    patience.onEvent(waits)
+    const { waitLimit, calls, answered } = aWaitingCommand({ waitingOn: ['appr_1'] })
+    waitLimit.onEvent(waits)
     await answered
     await Promise.resolve()
     expect(calls).toEqual([['run', { id: 'run_child' }]])
-    expect(patience.signal.reason).toMatchObject({ code: 'unfinished', exitCode: 5 })
-    expect(String(patience.signal.reason)).toContain('run_1 waits for you')
+    expect(waitLimit.signal.reason).toMatchObject({ code: 'unfinished', exitCode: 5 })
+    expect(String(waitLimit.signal.reason)).toContain('run_1 waits for you')
   })
 
   it.each(['task_1', 'msg_1'])('goes on waiting for another agent (%s)', async (id) => {
-    const { patience, answered } = aWaitingCommand({ waitingOn: [id] })
-    patience.onEvent(waits)
+    const { waitLimit, answered } = aWaitingCommand({ waitingOn: [id] })
+    waitLimit.onEvent(waits)
     await answered
     await Promise.resolve()
-    expect(patience.signal.aborted).toBe(false)
+    expect(waitLimit.signal.aborted).toBe(false)
   })
 
   it.each([
     ['at a terminal', { isTTY: true }],
     ['with --timeout', { timeout: 60 }],
   ])('%s waits for the person', (_where, setup) => {
-    const { patience, calls } = aWaitingCommand({ ...setup, waitingOn: ['appr_1'] })
-    patience.onEvent(waits)
+    const { waitLimit, calls } = aWaitingCommand({ ...setup, waitingOn: ['appr_1'] })
+    waitLimit.onEvent(waits)
     expect(calls).toEqual([])
-    expect(patience.signal.aborted).toBe(false)
+    expect(waitLimit.signal.aborted).toBe(false)
   })
 
   it('ends after the time of --timeout', async () => {
-    const { patience, sleeps, pass } = aWaitingCommand({ timeout: 60 })
+    const { waitLimit, sleeps, pass } = aWaitingCommand({ timeout: 60 })
     expect(sleeps).toEqual([60_000])
     pass()
     await Promise.resolve()
     await Promise.resolve()
-    expect(patience.signal.reason).toMatchObject({ code: 'unfinished', exitCode: 5 })
+    expect(waitLimit.signal.reason).toMatchObject({ code: 'unfinished', exitCode: 5 })
   })
 })
