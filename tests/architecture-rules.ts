@@ -75,7 +75,7 @@ export const meshModules: readonly MeshModule[] = [
   },
   {
     folder: 'packages/egress/src/inspection',
-    holds: 'ends TLS for hosts that the owner names, and decides each request to them',
+    holds: 'terminates TLS for hosts that the owner names, and decides each request to them',
   },
   {
     folder: 'packages/browsing/src',
