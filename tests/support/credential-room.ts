@@ -1,3 +1,4 @@
+import { allowedEffects } from '../../packages/testing/src/allowed-effects.ts'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { authorize } from '../../packages/identity/src/access/authorize.ts'
@@ -64,6 +65,15 @@ export function aCredentialRoom(room: CredentialRoom = {}) {
   const rate = createCallRate({ clock: createManualClock(), perMinute: () => room.perMinute ?? 600 })
   return {
     journal,
-    open: createUseCredentials({ vault, bindings, guard, decide, rate, journal, placeholderOf }),
+    open: createUseCredentials({
+      vault,
+      bindings,
+      guard,
+      decide,
+      checkEffect: allowedEffects,
+      rate,
+      journal,
+      placeholderOf,
+    }),
   }
 }

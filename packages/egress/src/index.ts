@@ -66,6 +66,7 @@ export async function egressModules(kernel: Kernel, needs: EgressNeeds) {
     editor,
     path: home.files.credentialsFile,
     rates,
+    checkEffect: work.checkEffect,
     runs,
   })
   const egress = egressModule(seen, {

@@ -7,6 +7,7 @@ import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { printable } from '../terminal/color.ts'
+import { formatCount } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
 
 export function addPolicyCommand(program: Command, deps: CliDeps): void {
@@ -103,7 +104,8 @@ async function check(context: CommandContext): Promise<void> {
   const { terminal } = context
   const view = await readPolicy(context)
   if (view.broken === null) {
-    terminal.print(`${view.file} is valid: ${view.rules.length} rules, and all ${view.cases} cases hold.`)
+    const counts = [formatCount(view.rules.length, 'rule'), formatCount(view.cases, 'case')]
+    terminal.print(`${view.file} is valid: ${counts.join(' and ')}; all cases hold.`)
     return
   }
   terminal.print(...brokenLines(view))

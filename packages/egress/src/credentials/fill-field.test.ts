@@ -1,3 +1,6 @@
+import { allowedEffects } from '../../../testing/src/allowed-effects.ts'
+import { policyOf } from '../../../testing/src/policy-of.ts'
+import type { CheckEffect } from '../../../identity/src/policy/index.ts'
 import { Problem } from '@flotilla/protocol/problem'
 import { expect, test } from 'vitest'
 import { collectJournal } from '../../../../tests/support/collected-ports.ts'
@@ -11,6 +14,10 @@ const value = 'a value of this test'
 
 /** One credential, bound to these places. */
 function bound(...hosts: readonly string[]) {
+  return boundBy(allowedEffects, hosts)
+}
+
+function boundBy(checkEffect: CheckEffect, hosts: readonly string[]) {
   const journal = collectJournal()
   const secret = createSecret('shop', value)
   const names = { system: [], agent: ['shop'] }
@@ -25,6 +32,7 @@ function bound(...hosts: readonly string[]) {
       if (action.do === 'use-credential' && action.name !== 'shop') throw new Problem('denied')
     },
     decide: () => ({ allowed: true }),
+    checkEffect,
     placeholderOf: () => 'a placeholder of this test',
     rate: { take: () => {} },
     journal,
@@ -67,4 +75,13 @@ test('one that is not there and one that it may not use look the same', () => {
   expect(() => fill('$CRED{other}', 'https://shop.example/')).toThrow(
     expect.objectContaining({ code: 'credential-unknown' }),
   )
+})
+
+test('a key that a rule of the owner denies is not typed into a page', () => {
+  const policy = 'rules:\n  - { name: no, match: { credential: shop }, verdict: deny, reason: No. }\n'
+  const { fill } = boundBy(policyOf(policy), ['shop.example'])
+  expect(() => fill('$CRED{shop}', 'https://shop.example/')).toThrow(
+    expect.objectContaining({ code: 'policy-denied' }),
+  )
+  expect(fill('plain words', 'https://shop.example/')).toBeNull()
 })

@@ -1,3 +1,4 @@
+import type { CheckEffect } from '@flotilla/identity/policy'
 import { createHmac, randomBytes } from 'node:crypto'
 import type { RateLimits } from '@flotilla/identity/access'
 import type { FileEditor } from '@flotilla/foundation/config'
@@ -60,13 +61,14 @@ interface Needs {
   /** The file in which the owner binds credentials to hosts. */
   readonly path: string
   readonly rates: Pick<RateLimits, 'take'>
+  readonly checkEffect: CheckEffect
   readonly runs: Parameters<typeof createSendAnswer>[0]['runs']
 }
 
 /** Credentials of agents: their destinations, their users, and requests to the owner. */
 export async function credentialsModule(
   kernel: EgressKernel,
-  { vault, meshSecret, editor, path, rates, runs }: Needs,
+  { vault, meshSecret, editor, path, rates, checkEffect, runs }: Needs,
 ): Promise<MeshModule<Credentials>> {
   const bindings = await createBindingFile({ ...kernel, path, editor })
   const requests = createCredentialRequests({
@@ -108,7 +110,7 @@ export async function credentialsModule(
   }
   return {
     api: {
-      open: createUseCredentials({ ...kernel, vault, bindings, rate, placeholderOf }),
+      open: createUseCredentials({ ...kernel, vault, bindings, rate, checkEffect, placeholderOf }),
       forPrograms: createListForPrograms({ ...kernel, vault, bindings, placeholderOf }),
       fingerprint: (secret) => fingerprint(secret.reveal()),
     },

@@ -2,6 +2,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Journal } from '@flotilla/foundation/journal'
 import type { Action, Caller, CallRate, Decision, Guard } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
+import { plainHost } from '@flotilla/identity/policy'
+import type { CheckEffect } from '@flotilla/identity/policy'
 import type { BindingStore } from './binding-file.ts'
 import { valueFault } from './credential-value.ts'
 import { destinationOf, fillRequest, namesInRequest } from './fill-handles.ts'
@@ -77,6 +79,8 @@ export interface UseCredentialsDeps {
   readonly bindings: Pick<BindingStore, 'bindingOf' | 'broken'>
   readonly guard: Guard
   readonly decide: (caller: Caller, action: Action) => Decision
+  /** The owner's policy about a key that is typed into a page; requests with keys are decided where they leave. */
+  readonly checkEffect: Pick<CheckEffect, 'requireAllowed'>
   /** Returns the placeholder of a credential in the container of an agent. */
   readonly placeholderOf: (agentId: string, secret: Secret) => string
   /** Limits how many requests with handles an agent may send. */
@@ -165,6 +169,12 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
       })
     }
     const url = URL.canParse(page) ? new URL(page) : new URL('about:blank')
+    // What the page does with the key is hidden.
+    deps.checkEffect.requireAllowed(
+      caller,
+      { tool: 'browser', host: plainHost(url.hostname), method: null, path: null, credentials: [name] },
+      'no person can be asked about a key in a page; ask the owner with notify_user',
+    )
     const secret = requireFor(caller, [name], url).get(name)
     if (!secret) throw unknown(name)
     record(caller, { action: 'credential.used', name, url }, { by: 'browser' })
