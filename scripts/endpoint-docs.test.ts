@@ -9,7 +9,7 @@ const verbs = new Set(
     'Abort Accept Add Answer Apply Archive Ask Call Cancel Carry Change Check Close Complete Compute Confirm Count ' +
     'Create Delete Deliver Disable End Enter Exchange Fire Forward Give Hand Hibernate Import Let List Open Pause Pay ' +
     'Process Publish Rate Read Receive Refuse Remove Renew Replace Replay Request Restart Restore Return Run Save ' +
-    'Search Send Set Show Simulate Start Stop Store Stream Subscribe Undo Unlock Unsubscribe Verify Wait Withdraw Write'
+    'Search Send Set Show Simulate Start Stop Store Stream Subscribe Terminate Undo Unlock Unsubscribe Verify Wait Withdraw Write'
   ).split(' '),
 )
 
