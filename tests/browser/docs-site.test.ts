@@ -28,10 +28,12 @@ let address = ''
 
 beforeAll(async () => {
   if (!hasBrowser) return
-  // vitest sets PROD, MODE and others in the environment, which Astro would read as its own settings.
-  const { PATH, HOME } = process.env
+  // vitest sets PROD, MODE and others in the environment, which Astro would read as its own settings. What npm needs
+  // to reach its registry (proxy, certificates) stays.
+  const kept = /^(?:PATH|HOME|NODE_EXTRA_CA_CERTS|npm_config_.*|(?:https?|no)_proxy)$/i
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => kept.test(name)))
   const script = join(root, 'scripts', 'build-docs-site.ts')
-  const build = spawnSync(process.execPath, [script], { encoding: 'utf8', env: { PATH, HOME } })
+  const build = spawnSync(process.execPath, [script], { encoding: 'utf8', env })
   if (build.status !== 0) throw new Error(`the site was not built:\n${build.stdout}\n${build.stderr}`)
   const opened = createServer((request, reply) => {
     const path = decodeURIComponent(new URL(request.url ?? '/', 'http://site').pathname)

@@ -22,16 +22,19 @@ describe('a name that no agent has', () => {
   it.each([
     ['that could be one', ['chat', 'wroker']],
     ['with a message', ['chat', 'wroker', 'hi']],
-    ['that could not be one', ['chat', 'my worker', 'hi']],
-    ['that is a question', ['chat', 'What can you do?']],
-  ])('%s is refused at once with the nearest names, and no agent is called', async (_which, words) => {
+  ])('%s is refused at once with the nearest name, and no agent is called', async (_which, words) => {
     const before = (await mesh.runs()).length
     const { code, out, err } = await command(...words)
     expect(code).not.toBe(0)
     expect(out).toBe('')
     expect(err).toContain('unknown-agent')
-    expect(err).toMatch(/nearest names are .*worker/)
+    expect(err).toContain('Did you mean worker?')
     expect((await mesh.runs()).length).toBe(before)
+  })
+
+  it('a text that cannot be a name is a message to the operator', async () => {
+    expect(await command('chat', 'What can you do?')).toMatchObject({ code: 0, out: 'Hello.\n' })
+    expect((await mesh.runs()).find(({ kind }) => kind === 'chat')).toMatchObject({ agent_id: 'operator' })
   })
 })
 

@@ -40,6 +40,7 @@ test('no body is read of a call that method and path refuse already', async () =
     'PUT /mesh/projects/{name}/text': { do: 'manage-projects', project: '' },
     'POST /v1/chat/completions': llm,
     'POST /v1/messages': llm,
+    'POST /v1/responses': llm,
     'POST /v1/embeddings': llm,
     'POST /v1/messages/count_tokens': llm,
   })

@@ -87,6 +87,20 @@ export const reportedShapes: readonly Oddity[] = [
     openAiClient: 'the normal form',
   },
   {
+    what: 'the words stand in one choice and each of two calls in a further choice without an index',
+    source: 'tried: the same gateway with parallel calls',
+    wire: JSON.stringify({
+      choices: [
+        { finish_reason: 'tool_calls', message: { role: 'assistant', content: 'Hello' } },
+        { finish_reason: 'tool_calls', message: { role: 'assistant', tool_calls: [look] } },
+        { finish_reason: 'tool_calls', message: { role: 'assistant', tool_calls: [{ ...look, id: 'y' }] } },
+      ],
+      usage,
+    }),
+    normal: { calls: [['look', a], ['look', a]], end: 'tool_calls', text: 'Hello', usage: [10, 5] },
+    openAiClient: 'the normal form',
+  },
+  {
     what: 'one event has two choices with the index 0',
     source: 'tried: proxies that join events',
     wire:

@@ -79,8 +79,8 @@ describe('a heartbeat', () => {
     expect(result).toMatchObject({ status: 'complete', result: { outcome: 'quiet', tools_used: [] } })
     expect(model.asked[0]?.messages.at(0)?.content).toBe('mode heartbeat')
     // The time comes last, so that a provider finds all before it in its cache at the next heartbeat.
-    const told = model.asked[0]?.messages.slice(-2).map(({ content }) => content)
-    expect(told).toEqual(['look around', expect.stringMatching(/^\[It is /)])
+    const asked = model.asked[0]?.messages.filter(({ role }) => role === 'user').map(({ content }) => content)
+    expect(asked).toEqual([expect.stringMatching(/^look around\n\n\[It is .+ UTC\.\]$/)])
     expect((await context.sessions.load('heartbeat')).messages).toEqual([])
     expect(await readContext()).toMatchObject({
       has_recent_activity: false,

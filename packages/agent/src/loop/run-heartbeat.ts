@@ -1,7 +1,7 @@
 import type { HeartbeatResult } from '@flotilla/protocol/agent-api'
 import { heartbeatSession, isQuietReply } from '@flotilla/protocol/heartbeat-reply'
-import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import { momentMessage } from '../prompt/moment-message.ts'
+import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { momentText } from '../prompt/moment-message.ts'
 import { recentMessages } from './heartbeat-history.ts'
 import type { LoopState } from './loop-state.ts'
 import { closeTurn, executedRun, loopDepsOf, resumeState } from './turn.ts'
@@ -25,18 +25,18 @@ export async function runHeartbeat(
   context: RunContext,
   request: Extract<RunRequest, { kind: 'heartbeat' }>,
 ): Promise<ExecutedRun> {
-  const { clock } = context
   const { messages, mark, rounds } = await context.sessions.load(heartbeatSession)
   // The message contains daily logs, signals and tasks, which may have any author.
   const beginning = beginningOf(request.origin, 'outside')
   // A turn that continues the heartbeat, after handed-off work came back, gets the remaining rounds, at least one.
   const used = request.continues ? Math.min(rounds, iterationsMax - 1) : 0
+  const moment = sanitizeForPrompt(momentText(context.clock.now()))
   const state = await resumeState(context, request.runId, {
     messages: [
       ...recentMessages(messages),
-      // Most of the message is the same at each heartbeat. The time comes behind it, so that caches apply to it.
-      { role: 'user', content: sanitizeForPrompt(request.message), by: 'other' },
-      momentMessage(clock.now()),
+      // Most of the message is the same at each heartbeat. The time is at its end, so that caches apply to what is
+      // before it. It is no message of its own: the last message of the user is what the turn is about.
+      { role: 'user', content: joinPromptText([sanitizeForPrompt(request.message), moment], '\n\n'), by: 'other' },
     ],
     rounds: { turn: used, session: used, continues: 0 },
   })

@@ -1,19 +1,19 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptMessage } from '../llm/language-model.ts'
 
+/** Returns the text of a time for the model: `[It is Monday, 2026-11-30 09:15 UTC.]`. `now` in milliseconds since 1970. */
+export function momentText(now: number): string {
+  const date = new Date(now)
+  const weekday = date.toLocaleDateString('en-GB', { weekday: 'long', timeZone: 'UTC' })
+  return `[It is ${weekday}, ${date.toISOString().slice(0, 16).replace('T', ' ')} UTC.]`
+}
+
 /**
  * Returns a message with the time. It is placed before the turn's message and stored with it, so that everything
  * before it stays the same byte for byte, and provider caches match. `now` in milliseconds since 1970. Pure.
  */
 export function momentMessage(now: number): PromptMessage {
-  const date = new Date(now)
-  const weekday = date.toLocaleDateString('en-GB', { weekday: 'long', timeZone: 'UTC' })
-  return {
-    role: 'user',
-    content: sanitizeForPrompt(
-      `[It is ${weekday}, ${date.toISOString().slice(0, 16).replace('T', ' ')} UTC.]`,
-    ),
-  }
+  return { role: 'user', content: sanitizeForPrompt(momentText(now)) }
 }
 
 /** Pure. */

@@ -5,6 +5,7 @@ import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 import type { RunOutcome } from '@flotilla/protocol/run'
 import { describe, expect, it } from 'vitest'
 import { keepTerminal } from '../fake-terminal.ts'
+import type { Colors } from '../terminal/color.ts'
 import { askLive } from './live-run.ts'
 
 const text = (content: string, agent = 'operator'): ChatStreamFrame => ({
@@ -60,9 +61,9 @@ const wait = (state: 'retries' | 'silent' | 'over', seconds = 5): ChatStreamFram
 async function shown(
   frames: readonly ChatStreamFrame[],
   eventsBeside = false,
-  { isTTY = false }: { readonly isTTY?: boolean } = {},
+  { isTTY = false, colors = 'off' }: { readonly isTTY?: boolean; readonly colors?: Colors } = {},
 ) {
-  const { terminal, out, err } = keepTerminal({ isTTY, colors: 'off' })
+  const { terminal, out, err } = keepTerminal({ isTTY, colors })
   const client = {
     ...createMeshClient({ baseUrl: 'http://127.0.0.1:9' }),
     async *chatStream() {
@@ -137,6 +138,17 @@ describe('a run shown as it happens', () => {
       out: 'Hello\n',
       err: 'auditor    saved artifact report.md, 10 B\n',
     })
+  })
+
+  it('an answer is rendered on a terminal with colors, streamed or whole, and stays Markdown without them', async () => {
+    const answer = 'It is **right**.\n- one'
+    const frames = [text('It is **ri'), text('ght**.\n- one'), ended({ status: 'done', text: answer })]
+    const strong = 'It is \u001B[1mright\u001B[22m.\n• one\n'
+    for (const beside of [true, false]) {
+      expect((await shown(frames, beside, { isTTY: true, colors: 'auto' })).out).toBe(strong)
+      expect((await shown(frames, beside, { isTTY: true, colors: 'off' })).out).toBe(`${answer}\n`)
+      expect((await shown(frames, beside, { colors: 'auto' })).out).toBe(`${answer}\n`)
+    }
   })
 
   it('a failed run is printed as an error with its code and repair', async () => {

@@ -3,6 +3,7 @@ import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatOutcome } from './format-outcome.ts'
 import { printable } from '../terminal/color.ts'
+import type { MarkdownStream } from '../terminal/markdown-stream.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { fitLine } from '../terminal/fit-line.ts'
 import { eventLine } from './event-line.ts'
@@ -29,7 +30,7 @@ export interface LiveAsk {
  * Rejects with a Problem.
  */
 export async function askLive(client: MeshClient, terminal: Terminal, ask: LiveAsk): Promise<RunView> {
-  const screen = createRunScreen(terminal, ask)
+  const screen = createRunScreen(terminal, ask, await markdownFor(terminal))
   const frames = client.chatStream(ask.agentId, ask.message, {
     idempotencyKey: ask.idempotencyKey,
     ...(ask.session === undefined ? {} : { session: ask.session }),
@@ -64,8 +65,14 @@ interface RunScreen {
   end(run: RunView): void
 }
 
+/** The parser of Markdown is loaded for terminals that show it rendered. */
+async function markdownFor({ rendersMarkdown, color }: Terminal): Promise<MarkdownStream> {
+  if (rendersMarkdown) return (await import('../terminal/markdown-stream.ts')).createMarkdownStream(color)
+  return { write: printable, end: () => '' }
+}
+
 /** Separates streamed text from event lines, and keeps the final text from being shown twice. */
-function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
+function createRunScreen(terminal: Terminal, ask: LiveAsk, markdown: MarkdownStream): RunScreen {
   /** The prefix of commands in messages, for the command line or the prompt of a conversation. */
   const before = ask.eventsBeside ? `${terminal.command} ` : '/'
   let paragraph = ''
@@ -76,7 +83,10 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
   let currentRun: string | null = null
 
   function endParagraph(): void {
-    if (!ask.eventsBeside) terminal.endRow()
+    if (!ask.eventsBeside) {
+      terminal.stream(markdown.end())
+      terminal.endRow()
+    }
     if (paragraph.trim() !== '') last = paragraph.trim()
     paragraph = ''
   }
@@ -98,9 +108,11 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
       if (terminal.status((seconds) => formatTurn(ask.agentId, seconds, before))) waiting = runId
     },
     text(content) {
-      endWait()
-      if (!ask.eventsBeside) terminal.stream(printable(content))
       paragraph += content
+      const shown = ask.eventsBeside ? '' : markdown.write(content)
+      // Rendered text comes in whole lines; until the first of them the line on the wait stays.
+      if (ask.eventsBeside || shown !== '') endWait()
+      terminal.stream(shown)
     },
     event(event) {
       if (event.type === 'run.changed' && event.run_id === currentRun && event.outcome !== null) return
@@ -129,7 +141,10 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
         terminal.tell(formatOutcome(run))
         return
       }
-      if (ask.eventsBeside || !last.endsWith(text.trim())) terminal.printText(text)
+      if (!ask.eventsBeside && last.endsWith(text.trim())) return
+      if (text === '' || !terminal.rendersMarkdown) return terminal.printText(text)
+      terminal.endRow()
+      terminal.stream(`${markdown.write(text)}${markdown.end()}\n`)
     },
   }
 }

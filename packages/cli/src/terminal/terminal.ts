@@ -22,6 +22,8 @@ import { asTyped } from './typed-command.ts'
 export interface Terminal {
   readonly json: boolean
   readonly isInteractive: boolean
+  /** Whether answers are shown as rendered Markdown: on a terminal with colors. Elsewhere they stay as written. */
+  readonly rendersMarkdown: boolean
   readonly columns: number
   readonly color: Color
   /** How a person types this program's name, to print before a command. */
@@ -138,6 +140,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
   return {
     json,
     isInteractive,
+    rendersMarkdown: isInteractive && hasColors(options.colors, true),
     get columns() {
       return columnsIn(out)
     },

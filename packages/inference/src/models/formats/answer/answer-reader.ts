@@ -249,7 +249,9 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   so.isTold = so.isOneText && choice.message != null && !choice.delta
   if (so.choice === null) so.choice = choice.index
   const all = [choice, ...choices.filter((one) => one !== choice && belongsTo(choice, one))]
-  return { ...all.map((one) => takeChoice(so, one, by)).reduce(joinNews), usage }
+  // A whole message after streamed pieces repeats their calls; the choices of one event do not repeat each other.
+  const hadCalls = by.calls.hasAny()
+  return { ...all.map((one) => takeChoice(so, one, { ...by, hadCalls })).reduce(joinNews), usage }
 }
 
 /**
@@ -267,13 +269,16 @@ function callsIn({ delta, message }: WireChoice): number {
   return (said?.tool_calls.length ?? 0) + (said?.function_call ? 1 : 0)
 }
 
-function takeChoice(so: ReadSoFar, choice: WireChoice, by: Taking): SaidNews {
+function takeChoice(
+  so: ReadSoFar,
+  choice: WireChoice,
+  by: Taking & { readonly hadCalls: boolean },
+): SaidNews {
   const isWhole = !choice.delta || (choice.message != null && isSilent(choice.delta))
   const message = isWhole ? choice.message : choice.delta
   if (!message && choice.text === '') so.strange ??= strangeChoice(by.value)
   const news = message ? by.say(message, isWhole) : deltaOf(so, { text: choice.text, thoughts: [] })
-  // A whole message after the streamed pieces repeats their tool calls.
-  if (message && !(isWhole && by.calls.hasAny()))
+  if (message && !(isWhole && by.hadCalls))
     for (const piece of piecesIn(message, isWhole)) by.calls.take(piece)
   if (by.calls.hasAny()) so.said.chars += 1
   so.reason = laterEnd(so.reason, endOf(choice.finish_reason))
