@@ -10,6 +10,7 @@ import { runnerSource } from '../../packages/agent/src/skills/runner-source.ts'
 import { sandboxName } from '../../packages/fleet/src/sandbox/sandbox-spec.ts'
 import { aCassette, calls, says } from '../support/cassettes.ts'
 import { startMcpWebServer } from '../support/mcp-web-server.ts'
+import { eventually } from '../support/eventually.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
@@ -118,16 +119,21 @@ withEngine(
       })
 
       it.each([
-        ['loops', 'for (;;);', 'longer than 30 s'],
-        ['hoards', 'const l = []; for (;;) l.push({ i: [l.length] })', 'more memory than 64 MB'],
-        ['swells', 'const l = []; for (;;) l.push(new Uint8Array(5e7).fill(1))', 'allocation failed'],
+        ['loops', 'for (;;);', /longer than 30 s/],
+        // A slow processor collects garbage until the time is over.
+        [
+          'hoards',
+          'const l = []; for (;;) l.push({ i: [l.length] })',
+          /more memory than 64 MB|longer than 30 s/,
+        ],
+        ['swells', 'const l = []; for (;;) l.push(new Uint8Array(5e7).fill(1))', /allocation failed/],
       ])(
         'the skills of an agent in a container that end in attacks on their bounds end alone (%s)',
         async (name, body, words) => {
           await make(name, body)
           const run = await mesh.invoke('clerk', name, {})
           expect(run).toMatchObject({ state: 'failed' })
-          expect(run.outcome?.text).toContain(words)
+          expect(run.outcome?.text).toMatch(words)
           expect(
             (await mesh.invoke('clerk', 'run_command', { command: 'echo alive' })).outcome?.text,
           ).toContain('alive')
@@ -185,7 +191,11 @@ withEngine(
           body: { field: 'mcpServers', value: { set, remove: [] }, reason: '' },
         })
         if (reply.status !== 200) throw new Error(reply.text)
-      })
+        await eventually(
+          'both servers run',
+          async () => (await run('mcp_servers')).match(/"running"/g)?.length === 2,
+        )
+      }, patient(120_000))
 
       const run = async (tool: string, input: object = {}) =>
         (await mesh.invoke('clerk', tool, input)).outcome?.text ?? ''

@@ -129,7 +129,7 @@ describe('a heartbeat of a real fleet', () => {
     const message = input?.kind === 'heartbeat' ? input.message : ''
     const told = Object.fromEntries(message.split(/^# (?=[A-Z][a-z])/m).map((part) => part.split(/\n([^]*)/)))
     expect(told).toMatchObject({
-      'Your rules (HEARTBEAT.md)': expect.stringContaining('Open tasks that were given to you'),
+      'Your rules (HEARTBEAT.md)': expect.stringContaining('open tasks that were given to you'),
       'Recent daily logs': expect.stringContaining('Called complete_task. Ended: "no way there"'),
       Alerts: '- pending_tasks: 1 open task given to you.\n\n',
       Pending: expect.stringMatching(/^- task task_\w+ \(blocked\) from operator: "look there"$/m),

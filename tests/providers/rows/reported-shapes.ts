@@ -97,7 +97,15 @@ export const reportedShapes: readonly Oddity[] = [
       ],
       usage,
     }),
-    normal: { calls: [['look', a], ['look', a]], end: 'tool_calls', text: 'Hello', usage: [10, 5] },
+    normal: {
+      calls: [
+        ['look', a],
+        ['look', a],
+      ],
+      end: 'tool_calls',
+      text: 'Hello',
+      usage: [10, 5],
+    },
     openAiClient: 'the normal form',
   },
   {

@@ -36,7 +36,11 @@ export async function runHeartbeat(
       ...recentMessages(messages),
       // Most of the message is the same at each heartbeat. The time is at its end, so that caches apply to what is
       // before it. It is no message of its own: the last message of the user is what the turn is about.
-      { role: 'user', content: joinPromptText([sanitizeForPrompt(request.message), moment], '\n\n'), by: 'other' },
+      {
+        role: 'user',
+        content: joinPromptText([sanitizeForPrompt(request.message), moment], '\n\n'),
+        by: 'other',
+      },
     ],
     rounds: { turn: used, session: used, continues: 0 },
   })
