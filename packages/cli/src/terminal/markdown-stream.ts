@@ -110,6 +110,6 @@ function painterOf(token: Token, by: Color): Span['paint'] {
 }
 
 /** A link shows where it leads, unless its text is the address. */
-function withAddress(text: string, address: string | null, by: Color): string {
-  return address === null || address === '' || address === text ? text : `${text} ${by.faint(`(${address})`)}`
+function withAddress(text: string, address: string | number | null, by: Color): string {
+  return address === null || address === text ? text : `${text} ${by.faint(`(${address})`)}`
 }
