@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { withoutSummaries } from './build-dashboard.ts'
 import { bundleProgram } from './build-program.ts'
 import { forgetOldBuilds } from './forget-old-builds.ts'
 import { withOlderPlace, withPlace } from './read-sources.ts'
@@ -26,6 +27,16 @@ describe('a source that asks where it lies', () => {
     const source = 'const __dirname = dirname(fileURLToPath(import.meta.url))'
     expect(withOlderPlace(source, '/a/b.mjs')).toBe(source)
   })
+})
+
+test('the pages are built without the summaries of endpoints, and with all else that is called so', () => {
+  const endpoint = (summary: string) => `a: { method: 'GET', path: '/a/{id}',${summary} },`
+  const removed = (summary: string) => withoutSummaries(endpoint(summary)).replaceAll(/\s+/g, ' ')
+  const bare = "a: { method: 'GET', path: '/a/{id}', },"
+  expect(removed(" summary: 'Return it.'")).toBe(bare)
+  expect(removed(`\n    summary: "Return \\"it\\", and 'that'.",\n  `)).toBe(bare)
+  const tool = "{ name: 'a', summary: 'a new worker' }, summary: z.string()"
+  expect(withoutSummaries(tool)).toBe(tool)
 })
 
 describe('a module of Node’s own', () => {
