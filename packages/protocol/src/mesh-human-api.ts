@@ -242,6 +242,9 @@ export const meshHumanApi = {
       find: z.optional(z.string().check(z.maxLength(wireLimits.runSearchMaxChars))),
       /** Only runs that were requested before this one. */
       before: z.optional(runIdSchema),
+      /** Only runs that were requested at or after `since` and before `until`, in milliseconds since 1970. */
+      since: z.optional(z.coerce.number().check(z.int(), z.minimum(0))),
+      until: z.optional(z.coerce.number().check(z.int(), z.minimum(0))),
     }),
     response: z.strictObject({
       runs: z.array(runViewSchema),

@@ -97,6 +97,38 @@ describe('a search of runs', () => {
     expect(second.older).toBeNull()
   })
 
+  test('a search finds the runs of a period, and no older page remains outside of it', () => {
+    const harness = aHarness()
+    for (const message of ['a', 'b', 'c', 'd', 'e']) harness.chat('operator', message)
+    const at = harness.database.prepare('UPDATE runs SET created_at = ? WHERE input LIKE ?')
+    for (const [index, message] of ['a', 'b', 'c', 'd', 'e'].entries())
+      at.run(1000 + index * 10, `%"message":"${message}"%`)
+    expect(harness.found({ since: 1010, until: 1040 })).toEqual(['d', 'c', 'b'])
+    expect(harness.found({ since: 1040 })).toEqual(['e'])
+    expect(harness.found({ until: 1010 })).toEqual(['a'])
+    expect(harness.found({ since: 1041 })).toEqual([])
+    expect(harness.found({ until: 1000 })).toEqual([])
+    const page = harness.ledger.queries.search({ limit: 2, since: 1010, until: 1040 })
+    expect(page.older).not.toBeNull()
+    const last = harness.ledger.queries.search({
+      limit: 2,
+      since: 1010,
+      until: 1040,
+      before: page.older ?? '',
+    })
+    expect(last).toMatchObject({ runs: [{ createdAt: 1010 }], older: null })
+  })
+
+  test('a search of a period that ended long ago does not scan the runs after it', () => {
+    const harness = aHarness()
+    harness.chat('operator', 'the needle')
+    copyRuns(harness, 20_000)
+    harness.database.exec("UPDATE runs SET created_at = created_at + 1000 WHERE id LIKE 'run_copy%'")
+    const needle = harness.database.prepare("SELECT created_at FROM runs WHERE id NOT LIKE 'run_copy%'").get()
+    const until = Number(needle?.['created_at']) + 1
+    expect(harness.found({ until })).toEqual(['the needle'])
+  })
+
   test('a search after an unknown run is rejected', () => {
     const harness = aHarness()
     expect(() => harness.found({ before: 'run_0000000000000009' })).toThrow(Problem)

@@ -22,6 +22,9 @@ export interface RunSearch {
   readonly words?: string | undefined
   /** Finds only runs that were created before the run with the id `before`. */
   readonly before?: string | undefined
+  /** Finds only runs that were created at or after `since` and before `until`, in milliseconds since 1970. */
+  readonly since?: number | undefined
+  readonly until?: number | undefined
   readonly limit: number
 }
 
@@ -45,6 +48,7 @@ const searched = `(${[
 
 const like = `SELECT position, ${runColumns} FROM runs WHERE position < :below AND position >= :floor
   AND (:agent = '' OR agent_id = :agent) AND (:state = '' OR state = :state)
+  AND created_at >= :since AND created_at < :until
   AND (:from = '' OR json_extract(origin, '$.kind') = :from)
   AND (:words = '' OR ${searched} LIKE :pattern ESCAPE '\\' OR task_id IN (SELECT value FROM json_each(:tasks)))
   ORDER BY position DESC LIMIT :limit`
@@ -57,20 +61,53 @@ export function createSearchRuns(database: Database, tasks: Pick<RunTasks, 'titl
     return row === undefined ? null : Number(row['position'])
   }
 
-  return ({ agentId = '', state, from, words = '', before, limit }: RunSearch): FoundRuns => {
-    const below =
+  /**
+   * Returns the first position whose run was not created before a time. Runs are created in the order of their
+   * positions, so a search that halves the range reads some twenty rows.
+   */
+  function positionAt(at: number): number {
+    let low = 0
+    let high = (numberOf('SELECT max(position) AS position FROM runs') ?? 0) + 1
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      const row = database
+        .prepare('SELECT created_at FROM runs WHERE position >= ? ORDER BY position LIMIT 1')
+        .get(middle)
+      if (row !== undefined && Number(row['created_at']) < at) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  return (asked: RunSearch): FoundRuns => {
+    const {
+      agentId = '',
+      state,
+      from,
+      words = '',
+      before,
+      since = 0,
+      until = Number.MAX_SAFE_INTEGER,
+    } = asked
+    const { limit } = asked
+    const start =
       before === undefined
         ? Number.MAX_SAFE_INTEGER
         : numberOf('SELECT position FROM runs WHERE id = ?', before)
-    if (below === null) throw new Problem('not-found', { detail: `there is no run ${before}` })
+    if (start === null) throw new Problem('not-found', { detail: `there is no run ${before}` })
+    const below = asked.until === undefined ? start : Math.min(start, positionAt(until))
+    const lowest = asked.since === undefined ? 0 : positionAt(since)
     const floor =
       numberOf(
         `SELECT position FROM runs WHERE position < ? ORDER BY position DESC LIMIT 1 OFFSET ${searchedMax - 1}`,
         below,
       ) ?? 0
+    const scanned = Math.max(floor, lowest)
     const rows = database.prepare(like).all({
       below,
-      floor,
+      floor: scanned,
+      since,
+      until,
       agent: agentId,
       state: state ?? '',
       from: from ?? '',
@@ -82,7 +119,11 @@ export function createSearchRuns(database: Database, tasks: Pick<RunTasks, 'titl
     })
     const runs = rows.slice(0, limit).map(parsed)
     if (rows.length > limit) return { runs, older: runs.at(-1)?.id ?? null }
-    const left = numberOf('SELECT position FROM runs WHERE position < ? LIMIT 1', floor)
+    const left = numberOf(
+      'SELECT position FROM runs WHERE position < ? AND position >= ? LIMIT 1',
+      scanned,
+      lowest,
+    )
     const last =
       left === null ? undefined : database.prepare('SELECT id FROM runs WHERE position = ?').get(floor)
     return { runs, older: last === undefined ? null : String(last['id']) }
