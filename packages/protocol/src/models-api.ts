@@ -28,6 +28,8 @@ export const modelViewSchema = z.strictObject({
   problem: z.nullable(z.string()),
   /** US dollars per million tokens, the highest applicable price; null if no price is known. */
   price: z.nullable(z.strictObject({ input_per_mtok: z.number(), output_per_mtok: z.number() })),
+  /** The context window in tokens; null if it is unknown. */
+  context_window: z._default(z.nullable(z.int()), null),
   /** Why it is free: it is a played recording, declared free, or on this machine; null if it costs money. */
   free_because: z.nullable(z.enum(['played', 'declared', 'this-machine'])),
   /** Models that may answer in place of this one, in order. */

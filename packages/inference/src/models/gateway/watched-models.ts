@@ -7,6 +7,7 @@ import { allowListOf } from './allowed-models.ts'
 import type { AllowedModelsDeps } from './allowed-models.ts'
 import { coolDownLeftMs } from './model-health.ts'
 import { nanoPerUsd } from '../../spending/index.ts'
+import { windowOfModel } from '../catalog/model-window.ts'
 import { priceOf } from '../catalog/price-list.ts'
 import { fullName, modelIsListed, resolveModel } from '../catalog/resolve-model.ts'
 import type { ModelName } from '../catalog/resolve-model.ts'
@@ -70,6 +71,7 @@ function viewOf(deps: WatchedModelsDeps, name: ModelName, agents: readonly Agent
     id,
     provider: name.provider,
     ...standingOf(deps, name),
+    context_window: windowOfModel(deps.settings(), name),
     fallback: [...(modelSettingsOf(deps.settings(), id)?.fallback ?? [])],
     chosen_for: chosenFor(deps, id),
     ...healthOf(deps.watch.find(id), deps.clock.now()),
