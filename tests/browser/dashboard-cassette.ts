@@ -46,6 +46,15 @@ export const dashboardCassette = aCassette(
   },
   {
     agents: ['scribe'],
+    when: 'show me code',
+    turns: [
+      runs('echo one'),
+      runs('exit 3'),
+      says('Here it is:\n\n```ts\nconst answer: number = 42 // the needle\n```\n\n```\nplain text\n```'),
+    ],
+  },
+  {
+    agents: ['scribe'],
     when: 'keep',
     turns: [
       calls('memory_save', { content: `The port is 8080. ${hostileText}`, key: 'port', category: 'server' }),

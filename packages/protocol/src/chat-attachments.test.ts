@@ -1,6 +1,13 @@
 import { wireLimits } from './limits.ts'
 import { describe, expect, it } from 'vitest'
-import { attachmentFault, attachmentsMax, uploadPath, withAttachments } from './chat-attachments.ts'
+import {
+  attachmentFault,
+  attachmentName,
+  attachmentsMax,
+  readAttachments,
+  uploadPath,
+  withAttachments,
+} from './chat-attachments.ts'
 
 describe('an attachment', () => {
   it.each([
@@ -33,5 +40,27 @@ describe('an attachment', () => {
     ).toBe(
       'Look\n\nAttached files:\n- /data/uploads/m-a.png (a picture; view_image shows it to you)\n- /data/uploads/m-b.txt',
     )
+  })
+
+  it('attachments are read from a message as they were written into it, and from no other text', () => {
+    const files = [
+      { path: 'uploads/0a-a.png', size: 3, isPicture: true },
+      { path: 'uploads/0b-b.txt', size: 3, isPicture: false },
+    ]
+    const shown = files.map(({ path, isPicture }) => ({ path, isPicture }))
+    expect(readAttachments(withAttachments('Look\nhere', files))).toEqual({
+      message: 'Look\nhere',
+      attachments: shown,
+    })
+    expect(readAttachments(withAttachments('', files))).toEqual({ message: '', attachments: shown })
+    for (const text of [
+      'Look',
+      'Look\n\nAttached files:',
+      'Attached files:\n- /data/uploads/0a-a.png\nand more',
+      'Attached files:\n- /data/uploads/../a.png',
+      'Attached files:\n- /data/notes/0a-a.png',
+    ])
+      expect(readAttachments(text)).toEqual({ message: text, attachments: [] })
+    expect(attachmentName('uploads/0a-a.png')).toBe('a.png')
   })
 })

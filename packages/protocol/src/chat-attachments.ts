@@ -37,11 +37,37 @@ export function attachmentFault(
   return file.size > wireLimits.uploadMaxBytes ? `${file.name} is larger than ${mostMb} MB.` : null
 }
 
+const head = 'Attached files:'
+const pictureNote = ' (a picture; view_image shows it to you)'
+
 /** The message with its attachments, as the agent reads it. Pure. */
 export function withAttachments(message: string, attachments: readonly Attachment[]): string {
   if (attachments.length === 0) return message
-  const lines = attachments.map(
-    ({ path, isPicture }) => `- /data/${path}${isPicture ? ' (a picture; view_image shows it to you)' : ''}`,
+  const lines = attachments.map(({ path, isPicture }) => `- /data/${path}${isPicture ? pictureNote : ''}`)
+  return [message, '', head, ...lines].join('\n').trim()
+}
+
+const attachedLine =
+  /^- \/data\/(uploads\/[0-9a-f]+-[A-Za-z0-9._-]+)( \(a picture; view_image shows it to you\))?$/
+
+/** Splits a message into its words and its attached files; a message of another form has no files. Pure. */
+export function readAttachments(text: string): {
+  readonly message: string
+  readonly attachments: readonly Omit<Attachment, 'size'>[]
+} {
+  const lines = text.split('\n')
+  const at = lines.lastIndexOf(head)
+  const found = at === -1 ? [] : lines.slice(at + 1).map((line) => attachedLine.exec(line))
+  const attachments = found.flatMap((line) =>
+    line?.[1] === undefined ? [] : [{ path: line[1], isPicture: line[2] !== undefined }],
   )
-  return [message, '', 'Attached files:', ...lines].join('\n').trim()
+  const isForm = attachments.length > 0 && attachments.length === found.length
+  return isForm
+    ? { message: lines.slice(0, at).join('\n').trim(), attachments: attachments.slice(0, attachmentsMax) }
+    : { message: text, attachments: [] }
+}
+
+/** The name of an attached file, without the mark that makes its path unique. Pure. */
+export function attachmentName(path: string): string {
+  return path.replace(/^uploads\/[0-9a-f]+-/, '')
 }

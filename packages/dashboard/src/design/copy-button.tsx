@@ -4,11 +4,13 @@ import { useState } from 'react'
 export function CopyButton({
   text,
   what = '',
+  label = 'Copy',
   className = 'button small',
 }: {
   readonly text: string | (() => string)
   /** What is copied, for screen readers. */
   readonly what?: string
+  readonly label?: string
   readonly className?: string
 }) {
   const [copied, setCopied] = useState(false)
@@ -16,7 +18,7 @@ export function CopyButton({
   const copy = () => navigator.clipboard.writeText(typeof text === 'string' ? text : text())
   return (
     <button type="button" className={className} onClick={() => void copy().then(() => setCopied(true))}>
-      {copied ? 'Copied' : 'Copy'}
+      {copied ? 'Copied' : label}
       {what !== '' && <span className="hidden-words"> {what}</span>}
     </button>
   )

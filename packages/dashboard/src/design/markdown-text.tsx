@@ -1,10 +1,10 @@
-import { memo, useRef } from 'react'
-import type { ReactNode } from 'react'
+import { memo } from 'react'
 import ReactMarkdown from 'react-markdown'
 import type { Components } from 'react-markdown'
 import rehypeSanitize from 'rehype-sanitize'
 import remarkGfm from 'remark-gfm'
-import { CopyButton } from './copy-button.tsx'
+import { CodeBlock } from './code-block.tsx'
+import { codeIn } from './code-in.ts'
 
 /**
  * A link shows its target, opens in a new tab and sends no referrer. A picture on another host is shown as a link,
@@ -16,7 +16,7 @@ const drawn: Components = {
       {children}
     </a>
   ),
-  pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
+  pre: ({ node, children }) => <CodeBlock {...codeIn(node)}>{children}</CodeBlock>,
   img: ({ src, alt }) => (
     <a href={typeof src === 'string' ? src : undefined} target="_blank" rel="noopener noreferrer nofollow">
       {alt === undefined || alt === '' ? 'picture' : alt}
@@ -34,21 +34,3 @@ export const MarkdownText = memo(function MarkdownText({ text }: { readonly text
     </div>
   )
 })
-
-/** A block of code with a button that copies it. */
-function CodeBlock({ children }: { readonly children?: ReactNode }) {
-  const block = useRef<HTMLPreElement>(null)
-  return (
-    <div className="code-block">
-      {/* A part that scrolls must be reachable by keyboard. */}
-      <pre ref={block} tabIndex={0}>
-        {children}
-      </pre>
-      <CopyButton
-        text={() => block.current?.textContent ?? ''}
-        what="the code"
-        className="button small copy"
-      />
-    </div>
-  )
-}

@@ -4,7 +4,7 @@ import { formatBytes } from '../../data/format.ts'
 import { useServices } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
 import { Icon } from '../../design/icons.tsx'
-import { attachmentFault, uploadPath } from '@flotilla/protocol/chat-attachments'
+import { attachmentFault, attachmentName, uploadPath } from '@flotilla/protocol/chat-attachments'
 import type { Attachment } from '@flotilla/protocol/chat-attachments'
 
 /** Uploads the person's files to the agent's data directory, before the message that names them. */
@@ -99,7 +99,7 @@ export function AttachedList({
     <ul className="row" aria-label="Attached files">
       {attachments.map(({ path, size }) => (
         <li key={path} className="badge attached">
-          <span className="clip">{path.replace(/^uploads\/[0-9a-f]+-/, '')}</span>
+          <span className="clip">{attachmentName(path)}</span>
           <span className="muted">{formatBytes(size)}</span>
           <button
             type="button"

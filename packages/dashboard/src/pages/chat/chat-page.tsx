@@ -5,7 +5,8 @@ import { loadMarkdown } from '../../design/markdown.tsx'
 import { Icon } from '../../design/icons.tsx'
 import { Badge, Dot, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { agentTone } from '../agent-state.ts'
-import { Conversation } from './conversation.tsx'
+import { ConversationList } from './conversation-list.tsx'
+import { Conversation, ownSession } from './conversation.tsx'
 import { panesIn, panesMax, pathOf } from './panes.ts'
 import type { Pane } from './panes.ts'
 
@@ -60,6 +61,15 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
             </li>
           ))}
         </ul>
+        {agent !== null && panes[0] && agents.some(({ id }) => id === agent) && (
+          <ConversationList
+            key={agent}
+            agent={agent}
+            session={panes[0].session ?? ownSession}
+            usual={ownSession}
+            onSession={(name) => show([{ agent, session: name }, ...panes.slice(1)])}
+          />
+        )}
       </section>
       {!thinks && (
         <section className="conversation" aria-label="Conversation">

@@ -1,6 +1,6 @@
 import type { RunView } from '@flotilla/protocol/run'
 import { expect, test } from 'vitest'
-import { conversationNames } from './conversation-names.ts'
+import { conversationNames, matchingConversations } from './conversation-names.ts'
 
 const at = Date.parse('2026-11-28T12:00:00Z')
 const aRun = (session: string, message: string) =>
@@ -14,17 +14,26 @@ test('a conversation is named by its first words and day, wherever it began', ()
     aRun('terminal', 'Compare the licences\nof all dependencies'),
     aRun('telegram:7', 'word '.repeat(30)),
   ]
-  expect(conversationNames({ sessions }, { runs, open: ['dashboard'] })).toEqual([
-    { session: 'dashboard', label: 'dashboard' },
-    { session: 'terminal', label: 'Compare the licences of all dependencies · 28 Nov 2026 · terminal' },
-    {
-      session: 'telegram:7',
-      label: 'word word word word word word word word word … · 28 Nov 2026 · telegram:7',
-    },
+  const named = conversationNames({ sessions }, { runs, open: ['dashboard'] })
+  expect(named.map(({ session, label }) => [session, label])).toEqual([
+    ['dashboard', 'dashboard'],
+    ['terminal', 'Compare the licences of all dependencies · 28 Nov 2026 · terminal'],
+    ['telegram:7', 'word word word word word word word word word … · 28 Nov 2026 · telegram:7'],
   ])
+  expect(named.map((one) => one.at)).toEqual([null, at, at])
+})
+
+test('a conversation has the name that a person gave it, and is found by it', () => {
+  const runs = [aRun('terminal', 'Compare them\n\nAttached files:\n- /data/uploads/0a-b.txt')]
+  const of = (given: Record<string, string>) =>
+    conversationNames({ sessions: [aSession('terminal')] }, { runs, open: ['dashboard'], given })
+  expect(of({}).map(({ title }) => title)).toEqual(['', 'Compare them'])
+  const named = of({ terminal: 'Licences', toString: 'no' })
+  expect(matchingConversations(named, ' LICEN ').map(({ session }) => session)).toEqual(['terminal'])
+  expect(matchingConversations(named, '')).toBe(named)
 })
 
 test('a conversation without a listed run has its session name, and is listed once', () => {
   const named = conversationNames({ sessions: [aSession('dashboard')] }, { runs: [], open: ['dashboard'] })
-  expect(named).toEqual([{ session: 'dashboard', label: '28 Nov 2026 · dashboard' }])
+  expect(named).toEqual([{ session: 'dashboard', title: '', at, label: '28 Nov 2026 · dashboard' }])
 })

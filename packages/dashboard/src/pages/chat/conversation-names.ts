@@ -1,3 +1,4 @@
+import { readAttachments } from '@flotilla/protocol/chat-attachments'
 import type { ChatSessions } from '@flotilla/protocol/chat-history'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatDay } from '../../data/format.ts'
@@ -7,7 +8,11 @@ const wordsMaxChars = 48
 
 export interface NamedConversation {
   readonly session: string
-  /** The first words, the day of the last message, and the session's own name, which says where it began. */
+  /** The name that a person gave it, else its first words; empty if neither is known. */
+  readonly title: string
+  /** When its last message came, in milliseconds since 1970; null without messages. */
+  readonly at: number | null
+  /** The title, the day of the last message, and the session's own name, which says where it began. */
   readonly label: string
 }
 
@@ -17,18 +22,37 @@ export interface NamedConversation {
  */
 export function conversationNames(
   { sessions }: Pick<ChatSessions, 'sessions'>,
-  { runs, open }: { readonly runs: readonly RunView[]; readonly open: readonly string[] },
+  {
+    runs,
+    open,
+    given = {},
+  }: {
+    readonly runs: readonly RunView[]
+    readonly open: readonly string[]
+    /** The names that a person gave, by session. */
+    readonly given?: Readonly<Record<string, string>>
+  },
 ): readonly NamedConversation[] {
   const first = new Map<string, string>()
   // Runs are listed newest first, so the last one of a conversation is its oldest.
   for (const { input } of runs) if (input.kind === 'chat') first.set(input.session, input.message)
   const updated = new Map(sessions.map((one) => [one.session, one.updated_at]))
   return [...new Set([...open, ...updated.keys()])].map((session) => {
-    const words = firstWords(first.get(session) ?? '')
-    const at = updated.get(session)
-    const parts = [words, at === undefined ? '' : formatDay(at), session]
-    return { session, label: parts.filter((part) => part !== '').join(' · ') }
+    const own = Object.hasOwn(given, session) ? given[session] : undefined
+    const title = own ?? firstWords(readAttachments(first.get(session) ?? '').message)
+    const at = updated.get(session) ?? null
+    const parts = [title, at === null ? '' : formatDay(at), session]
+    return { session, title, at, label: parts.filter((part) => part !== '').join(' · ') }
   })
+}
+
+/** Returns the conversations whose name or session contains the words. Pure. */
+export function matchingConversations(
+  named: readonly NamedConversation[],
+  words: string,
+): readonly NamedConversation[] {
+  const wanted = words.trim().toLowerCase()
+  return wanted === '' ? named : named.filter(({ label }) => label.toLowerCase().includes(wanted))
 }
 
 function firstWords(message: string): string {

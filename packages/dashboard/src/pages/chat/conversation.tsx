@@ -7,11 +7,13 @@ import { useMesh, useServices } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
 import { Confirm } from '../../design/confirm.tsx'
 import { Icon } from '../../design/icons.tsx'
-import { Dot, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Dot, Failed, Loading } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
 import { ApprovalsOfRuns } from '../open-approval.tsx'
 import { conversationNames } from './conversation-names.ts'
 import { Composer } from './composer.tsx'
+import { useConversationNames } from './conversation-list.tsx'
+import { FirstQuestions } from './first-questions.tsx'
 import { freshSession } from './panes.ts'
 import { pastTurns } from './past-turns.ts'
 import { shownTurns } from './shown-turns.ts'
@@ -22,7 +24,7 @@ import { useReturned } from './use-returned.ts'
 import { useOtherRuns } from './use-other-runs.ts'
 
 /** The default conversation of this browser. Other conversations of the agent are selected by name. */
-const ownSession = 'dashboard'
+export const ownSession = 'dashboard'
 
 export function Conversation({
   agent,
@@ -109,11 +111,7 @@ export function Conversation({
       >
         {past.isPending && turns.length === 0 && <Loading />}
         {past.error && turns.length === 0 && <Failed error={past.error} retry={past.refetch} />}
-        {isEmpty && (
-          <Empty title={`No messages with ${agent.id} yet`}>
-            {agent.role === '' ? 'Ask this agent something.' : agent.role}
-          </Empty>
-        )}
+        {isEmpty && <FirstQuestions agent={agent} onChoose={putBack} />}
         <ol>
           {history && history.total > history.messages.length && (
             <li className="muted small">
@@ -172,9 +170,10 @@ function SessionChoice({
   readonly onChange: (session: string) => void
 }) {
   const known = useMesh('chatSessions', { params: { id: agent } })
+  const [given] = useConversationNames(agent)
   const named = conversationNames(
     { sessions: known.data?.sessions ?? [] },
-    { runs, open: [ownSession, session] },
+    { runs, open: [ownSession, session], given },
   )
   return (
     <label className="field">

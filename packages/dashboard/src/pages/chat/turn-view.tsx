@@ -1,23 +1,28 @@
 import { upTo } from '@flotilla/protocol/up-to'
 import { memo } from 'react'
 import { Link } from 'wouter'
+import { readAttachments } from '@flotilla/protocol/chat-attachments'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatClock, formatDuration, formatMoment, formatTokens, formatUsd } from '../../data/format.ts'
+import { useSeen } from '../../data/use-seen.ts'
 import { Act } from '../../design/act.tsx'
 import { CopyButton } from '../../design/copy-button.tsx'
 import { Icon } from '../../design/icons.tsx'
 import { Markdown } from '../../design/markdown.tsx'
 import { settledText } from './settled-text.ts'
+import { turnParts } from './step-groups.ts'
+import { ToolStep, ToolSteps, useStepTimes } from './tool-steps.tsx'
 import { Badge, Code, Dot, Failed } from '../../design/parts.tsx'
 import { FailureNote } from '../../design/repair.tsx'
 import { runTone } from '../../live/draw-event.ts'
 import { SeenPictures } from '../seen-pictures.tsx'
 import { ArtifactView } from './artifact-view.tsx'
 import { HandedArtifacts } from './handed-artifacts.tsx'
+import { SentAttachments } from './sent-attachments.tsx'
 import { returnedOf } from './use-returned.ts'
-import type { ToolBlock, Turn, TurnBlock } from './turn.ts'
+import type { Turn, TurnBlock } from './turn.ts'
 
 export const TurnView = memo(function TurnView({
   turn,
@@ -32,17 +37,24 @@ export const TurnView = memo(function TurnView({
   readonly onPutBack: (text: string) => void
 }) {
   const askAgain = () => onRetry(turn.message ?? '')
+  const [element, isSeen] = useSeen<HTMLLIElement>()
+  const times = useStepTimes(turn, agent, isSeen)
   return (
-    <li className="turn">
-      {turn.message !== null && <div className="asked plain-text">{turn.message}</div>}
-      {turn.blocks.map((block, index) => (
+    <li className="turn" ref={element}>
+      {turn.message !== null && <Asked agent={agent} message={turn.message} onEdit={onPutBack} />}
+      {turnParts(turn.blocks).map((part) =>
         // Blocks keep their first position, so the index is a stable key.
-        <Block
-          key={index}
-          block={block}
-          grows={turn.state === 'working' && index === turn.blocks.length - 1}
-        />
-      ))}
+        part.kind === 'steps' ? (
+          <ToolSteps key={part.index} tools={part.tools} times={times} />
+        ) : (
+          <Block
+            key={part.index}
+            block={part.block}
+            took={times.get(part.block)}
+            grows={turn.state === 'working' && part.index === turn.blocks.length - 1}
+          />
+        ),
+      )}
       {(turn.state === 'sending' || turn.state === 'working') && (
         <div className="row muted" role="status">
           <Dot tone="busy" /> {turn.state === 'sending' ? 'Sending' : `${agent} works`}
@@ -77,7 +89,42 @@ function isHandOff(block: TurnBlock): boolean {
   return block.kind === 'tool' && block.name === 'hand_off' && block.state === 'done'
 }
 
-function Block({ block, grows }: { readonly block: TurnBlock; readonly grows: boolean }) {
+/** The question as the person wrote it, with its files; its text can be edited and sent again, or copied. */
+function Asked({
+  agent,
+  message,
+  onEdit,
+}: {
+  readonly agent: string
+  readonly message: string
+  readonly onEdit: (text: string) => void
+}) {
+  const { message: text, attachments } = readAttachments(message)
+  return (
+    <div className="asked-group">
+      {text !== '' && <div className="asked plain-text">{text}</div>}
+      <SentAttachments agent={agent} attachments={attachments} />
+      {text !== '' && (
+        <div className="row asked-acts">
+          <CopyButton text={text} what="the question" className="button small quiet" />
+          <Act call="chat" agent={agent} className="button small quiet" onClick={() => onEdit(text)}>
+            Edit<span className="hidden-words"> the question</span>
+          </Act>
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Block({
+  block,
+  took,
+  grows,
+}: {
+  readonly block: TurnBlock
+  readonly took: number | undefined
+  readonly grows: boolean
+}) {
   switch (block.kind) {
     case 'text':
       return <Markdown text={grows ? settledText(block.text) : block.text} />
@@ -101,57 +148,12 @@ function Block({ block, grows }: { readonly block: TurnBlock; readonly grows: bo
     case 'pictures':
       return <SeenPictures agent={block.agent} by={block.by} pictures={block.pictures} />
     case 'tool':
-      return <ToolStep tool={block} />
+      return <ToolStep tool={block} took={took} />
   }
 }
 
-const toolBadges = {
-  running: { tone: 'busy', word: 'running' },
-  done: { tone: 'ok', word: 'done' },
-  failed: { tone: 'bad', word: 'failed' },
-  stopped: { tone: 'warn', word: 'stopped' },
-  unknown: null,
-} as const
-
-function ToolStep({ tool }: { readonly tool: ToolBlock }) {
-  const badge = toolBadges[tool.state]
-  return (
-    <details className="tool">
-      <summary>
-        <Icon name="tool" />
-        <span className="mono clip">{tool.name}</span>
-        {tool.by !== null && <span className="small muted clip">by {tool.by}</span>}
-        <span className="small muted clip">{shortInput(tool.input)}</span>
-        {badge && <Badge tone={badge.tone}>{badge.word}</Badge>}
-      </summary>
-      <div className="inside">
-        {tool.input !== '' && (
-          <>
-            <div className="small muted">Arguments</div>
-            <Code value={tool.input} label={`Arguments of ${tool.name}`} />
-          </>
-        )}
-        {tool.output !== null && (
-          <>
-            <div className="small muted">Result</div>
-            <Code value={tool.output} label={`Result of ${tool.name}`} />
-          </>
-        )}
-      </div>
-    </details>
-  )
-}
-
+/** The longest part of a message from the mesh that its line shows, in characters. */
 const shortMaxChars = 80
-
-/** Shortens a tool's input to a few words. */
-function shortInput(input: unknown): string {
-  const values = typeof input === 'object' && input !== null ? Object.values(input) : [input]
-  const texts = values.filter((value) => typeof value === 'string')
-  return (texts.length > 0 ? texts : values.map((value) => JSON.stringify(value)))
-    .join(' · ')
-    .slice(0, shortMaxChars)
-}
 
 /** Shows how the turn ended, its cost, and a button to repeat the question. */
 function TurnEnd({

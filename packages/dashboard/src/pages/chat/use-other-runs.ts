@@ -6,7 +6,7 @@ import type { Turn } from './turn.ts'
 
 const none: readonly RunView[] = []
 /** Number of newest runs of the agent to request. */
-const runsListed = 200
+export const runsListed = 200
 
 /** Runs of a conversation that this page did not start: older ones, and those started elsewhere. */
 export interface OtherRuns {

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import type { RunView } from '@flotilla/protocol/run'
 import type { SteerView } from '@flotilla/protocol/steer'
 import { useMesh } from '../../data/use-mesh.ts'
@@ -29,7 +29,8 @@ export function useReturned(runs: readonly RunView[] | undefined): {
     const mine = now.filter((steer) => !known.has(steer.id) && isOwnSteer(steer, me))
     if (mine.length > 0) setPut({ text: mine.map(({ text }) => text).join('\n') })
   }, [runs, me])
-  return { put, putBack: (text) => setPut({ text }) }
+  const putBack = useCallback((text: string) => setPut({ text }), [])
+  return { put, putBack }
 }
 
 /** Returns the messages of people that the agent had not read when the run was stopped. Pure. */

@@ -1,0 +1,109 @@
+import { useState } from 'react'
+import { formatClock } from '../../data/format.ts'
+import { useKeptNames } from '../../data/use-kept.ts'
+import { useMesh } from '../../data/use-mesh.ts'
+import { FormDialog } from '../../design/form-dialog.tsx'
+import { TextField } from '../../design/fields.tsx'
+import { conversationNames, matchingConversations } from './conversation-names.ts'
+import { freshSession } from './panes.ts'
+import { runsListed } from './use-other-runs.ts'
+
+/** The most conversations that this browser has names for. */
+const namesMax = 200
+/** The longest name of a conversation, in characters. */
+const nameMaxChars = 80
+/** From this number of conversations on, the list has a search field. */
+const searchedFrom = 5
+
+/** The names that a person gave to the conversations of an agent, kept in this browser. */
+export function useConversationNames(agent: string) {
+  return useKeptNames(`conversations.${agent}`, namesMax)
+}
+
+/** Lists the conversations with an agent, wherever they began; they can be searched and named. */
+export function ConversationList({
+  agent,
+  session,
+  usual,
+  onSession,
+}: {
+  readonly agent: string
+  readonly session: string
+  /** The conversation that exists without messages. */
+  readonly usual: string
+  readonly onSession: (session: string) => void
+}) {
+  const known = useMesh('chatSessions', { params: { id: agent } })
+  const runs = useMesh('runs', { query: { agent, limit: runsListed } })
+  const [given, give] = useConversationNames(agent)
+  const [words, setWords] = useState('')
+  const [naming, setNaming] = useState<string | null>(null)
+  const named = conversationNames(
+    { sessions: known.data?.sessions ?? [] },
+    { runs: runs.data?.runs ?? [], open: [usual, session], given },
+  ).toSorted((one, other) => (other.at ?? Number.MAX_SAFE_INTEGER) - (one.at ?? Number.MAX_SAFE_INTEGER))
+  const shown = matchingConversations(named, words)
+  return (
+    <section className="conversations" aria-label={`Conversations with ${agent}`}>
+      <div className="row apart">
+        <h3 className="small muted">Conversations</h3>
+        <button
+          type="button"
+          className="button small quiet"
+          onClick={() => onSession(freshSession(named.map((one) => one.session)))}
+        >
+          New<span className="hidden-words"> conversation with {agent}</span>
+        </button>
+      </div>
+      {(named.length >= searchedFrom || words !== '') && (
+        <input
+          className="input"
+          type="search"
+          placeholder="Search"
+          aria-label="Search conversations"
+          value={words}
+          onChange={(event) => setWords(event.target.value)}
+        />
+      )}
+      <ul>
+        {shown.map(({ session: name, title, at }) => (
+          <li key={name} className="conversation-entry">
+            <button
+              type="button"
+              className="conversation-name"
+              aria-current={name === session ? 'true' : undefined}
+              onClick={() => onSession(name)}
+            >
+              <span className="clip">{title === '' ? name : title}</span>
+              <span className="small muted clip">
+                {at === null ? 'no messages yet' : formatClock(at)}
+                {title !== '' && ` · ${name}`}
+              </span>
+            </button>
+            {name === session && (
+              <button type="button" className="button small quiet" onClick={() => setNaming(title)}>
+                Name …<span className="hidden-words"> {title === '' ? name : title}</span>
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {shown.length === 0 && <p className="small muted">No conversation has these words.</p>}
+      {naming !== null && (
+        <FormDialog
+          title="Name this conversation"
+          words="The name is kept in this browser. Without one, the conversation has its first words."
+          action="Save"
+          busy={false}
+          onClose={() => setNaming(null)}
+          onSend={() => {
+            give(session, naming)
+            setNaming(null)
+          }}
+        >
+          <TextField label="Name" value={naming} onChange={setNaming} maxLength={nameMaxChars} />
+        </FormDialog>
+      )}
+    </section>
+  )
+}
