@@ -1,14 +1,19 @@
 import { upTo } from '@flotilla/protocol/up-to'
+import { useState } from 'react'
 import { Link } from 'wouter'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatDuration, formatMoment, formatTokens, formatUsd } from '../data/format.ts'
-import { useAction, useMesh } from '../data/use-mesh.ts'
+import { saveFile } from '../data/save-file.ts'
+import { useChoice } from '../data/use-choice.ts'
+import { useAction, useMesh, useServices } from '../data/use-mesh.ts'
 import { Act } from '../design/act.tsx'
+import { CopyButton } from '../design/copy-button.tsx'
 import { Markdown } from '../design/markdown.tsx'
 import { FailureNote } from '../design/repair.tsx'
 import { Badge, Card, Code, Dot, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { drawEvent, runTone } from '../live/draw-event.ts'
+import { CompareDialog, ComparedCard } from './run/compared-card.tsx'
 import { ComparisonCard, playsAgain } from './run/comparison-card.tsx'
 import { ReplayCard } from './run/replay-card.tsx'
 import { TraceCard } from './run/trace-card.tsx'
@@ -22,6 +27,8 @@ export function RunPage({ id }: { readonly id: string }) {
   const found = useMesh('run', { params: { id } })
   const cancel = useAction('runCancel', { stale: ['run', 'runs'] })
   const run = found.data
+  const [{ with: otherId }, choose] = useChoice(['with'])
+  const [choosing, setChoosing] = useState(false)
   return (
     <div className="page">
       <PageHead
@@ -39,6 +46,7 @@ export function RunPage({ id }: { readonly id: string }) {
             Stop
           </Act>
         )}
+        {run && <RunTools run={run} onCompare={() => setChoosing(true)} />}
         <Link href="/runs" className="button quiet">
           All runs
         </Link>
@@ -80,12 +88,57 @@ export function RunPage({ id }: { readonly id: string }) {
           <Facts run={run} />
         </div>
       )}
+      {run && otherId !== '' && (
+        <ComparedCard key={otherId} run={run} otherId={otherId} onClose={() => choose('with', '')} />
+      )}
+      {run && choosing && (
+        <CompareDialog
+          run={run}
+          onClose={() => setChoosing(false)}
+          onChoose={(id) => {
+            setChoosing(false)
+            choose('with', id)
+          }}
+        />
+      )}
       {run && <TraceCard key={run.id} runId={run.id} />}
       {run && isTerminal(run.state) && run.kind !== 'tool' && !playsAgain(run) && (
         <ReplayCard key={`record of ${run.id}`} run={run} />
       )}
       {run && <Happened run={run} />}
     </div>
+  )
+}
+
+/** Buttons that share, export and compare a run. */
+function RunTools({ run, onCompare }: { readonly run: RunView; readonly onCompare: () => void }) {
+  const { client, toasts } = useServices()
+  const [busy, setBusy] = useState(false)
+  const params = { id: run.id }
+  async function save(): Promise<void> {
+    setBusy(true)
+    try {
+      const [trace, { events }] = await Promise.all([
+        client.call('runTrace', { params }),
+        client.call('runEvents', { params }),
+      ])
+      saveFile(`${run.id}.json`, `${JSON.stringify({ run, trace, events }, null, 2)}\n`)
+    } catch (error) {
+      toasts.fail(error)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <>
+      <CopyButton text={() => window.location.href} what="to this run" className="button" label="Copy link" />
+      <button type="button" className="button" disabled={busy} onClick={() => void save()}>
+        Export JSON
+      </button>
+      <button type="button" className="button" onClick={onCompare}>
+        Compare …
+      </button>
+    </>
   )
 }
 

@@ -7,6 +7,8 @@ import { Badge, Code, Failed, Loading } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
 import { SeenPictures } from '../seen-pictures.tsx'
 import { describeRunInput } from '../describe-run-input.ts'
+import { ModelCall, modelFigureNames, modelFigures } from './model-call.tsx'
+import { isModelSpan } from './model-step.ts'
 import { callOfSpan } from './span-calls.ts'
 import { isRunSpan, spanTitle } from './waterfall.tsx'
 
@@ -18,8 +20,11 @@ export function SpanDetail({ span, runId }: { readonly span: SpanView; readonly 
     ['Run', span.run_id === runId ? 'this one' : <Link href={`/runs/${span.run_id}`}>{span.run_id}</Link>],
     ['Began', formatMoment(from)],
     ['Took', until === null ? 'still running' : formatDuration(until - from)],
+    ...(isModelSpan(span) ? modelFigures(span) : []),
     ...Object.entries(attributes)
-      .filter(([name]) => name !== 'flotilla.run.id')
+      .filter(
+        ([name]) => name !== 'flotilla.run.id' && !(isModelSpan(span) && modelFigureNames.includes(name)),
+      )
       .map(([name, value]) => [name.replace(/^(?:gen_ai|flotilla)\./, ''), String(value)] as const),
   ]
   return (
@@ -33,6 +38,7 @@ export function SpanDetail({ span, runId }: { readonly span: SpanView; readonly 
           </div>
         ))}
       </dl>
+      {isModelSpan(span) && <ModelCall span={span} />}
       {attributes['gen_ai.tool.name'] !== undefined && <Call span={span} />}
       {isRunSpan(span) && span.run_id !== runId && <OtherRun id={span.run_id} />}
     </section>

@@ -7,27 +7,32 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { originKinds } from '@flotilla/protocol/origin'
 import { runStates } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
-import { formatDuration, formatTokens, formatUsd } from '../data/format.ts'
-import { useChoice } from '../data/use-choice.ts'
-import { useMesh } from '../data/use-mesh.ts'
-import { useSettled } from '../data/use-settled.ts'
-import { Choice } from '../design/choice.tsx'
-import { useNow } from '../data/use-now.ts'
-import { Ago, Badge, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
-import { runTone } from '../live/draw-event.ts'
-import { describeRunInput } from './describe-run-input.ts'
+import { formatDuration, formatTokens, formatUsd } from '../../data/format.ts'
+import { saveFile } from '../../data/save-file.ts'
+import { useChoice } from '../../data/use-choice.ts'
+import { useMesh } from '../../data/use-mesh.ts'
+import { useSettled } from '../../data/use-settled.ts'
+import { Choice } from '../../design/choice.tsx'
+import { useNow } from '../../data/use-now.ts'
+import { Ago, Badge, Empty, Failed, Loading, PageHead } from '../../design/parts.tsx'
+import { runTone } from '../../live/draw-event.ts'
+import { describeRunInput } from '../describe-run-input.ts'
+import { periodBounds, runPeriods } from './run-filter.ts'
+import { SavedFilters } from './saved-filters.tsx'
+import { StopOpenRuns } from './stop-open-runs.tsx'
+import { runOrders, sortRuns } from './sort-runs.ts'
 
+/** How often the bounds of a period such as the last hour move, in milliseconds. */
+const periodEveryMs = 60_000
 /** Number of runs on one page of the list. */
 const listed = 500
 const rowHeightPx = 40
 
 export function RunsPage() {
-  const [{ agent, state: stateWords, from: fromWords, find: search }, choose] = useChoice([
-    'agent',
-    'state',
-    'from',
-    'find',
-  ])
+  const [chosen, choose] = useChoice(['agent', 'state', 'from', 'find', 'when', 'first', 'last', 'sort'])
+  const { agent, state: stateWords, from: fromWords, find: search, when, first, last } = chosen
+  const order = runOrders.find((one) => one === chosen.sort) ?? runOrders[0]
+  const now = useNow(periodEveryMs)
   // Ignores a state in the address that does not exist.
   const state = runStates.find((one) => one === stateWords)
   const from = originKinds.find((one) => one === fromWords)
@@ -38,7 +43,9 @@ export function RunsPage() {
     ...(from === undefined ? {} : { from }),
     ...(find === '' ? {} : { find }),
   }
-  const question = JSON.stringify(filter)
+  const period = { when, from: first, until: last }
+  // The bounds of a period such as the last hour move with time, its name does not.
+  const question = JSON.stringify({ ...filter, ...(when + first + last === '' ? {} : period) })
   /** The last run of each earlier page for the present filter. */
   const [turned, setTurned] = useState<{ readonly question: string; readonly pages: readonly string[] }>({
     question,
@@ -49,7 +56,14 @@ export function RunsPage() {
   const status = useMesh('status')
   const runs = useMesh(
     'runs',
-    { query: { limit: listed, ...filter, ...(before === undefined ? {} : { before }) } },
+    {
+      query: {
+        limit: listed,
+        ...filter,
+        ...periodBounds(period, now),
+        ...(before === undefined ? {} : { before }),
+      },
+    },
     { placeholderData: keepPreviousData },
   )
   const tasks = useMesh('tasks', { query: { limit: listed, ...(agent === '' ? {} : { agent }) } })
@@ -59,13 +73,18 @@ export function RunsPage() {
     return title === undefined ? describeRunInput(run) : `Task: ${title}`
   }
   const agents = (status.data?.agents ?? []).map(({ id }) => id)
-  const shown = runs.data?.runs ?? []
+  const shown = sortRuns(runs.data?.runs ?? [], order, now)
   const older = runs.data?.older ?? null
   const isAll = question === '{}'
 
   return (
     <div className="page">
       <PageHead title="Runs">
+        <SavedFilters />
+        <StopOpenRuns runs={shown} />
+        <ExportRuns runs={shown} />
+      </PageHead>
+      <div className="row filters">
         <input
           className="input"
           type="search"
@@ -82,7 +101,34 @@ export function RunsPage() {
           of={runStates}
           onChange={(value) => choose('state', value)}
         />
-      </PageHead>
+        <Choice
+          name="When"
+          value={when}
+          of={Object.keys(runPeriods)}
+          onChange={(value) => choose('when', value)}
+        />
+        {when === '' && (
+          <>
+            <DayField label="First day" value={first} onChange={(day) => choose('first', day)} />
+            <DayField label="Last day" value={last} onChange={(day) => choose('last', day)} />
+          </>
+        )}
+        <select
+          className="input"
+          aria-label="Order"
+          value={order}
+          onChange={(event) => choose('sort', event.target.value === runOrders[0] ? '' : event.target.value)}
+        >
+          {runOrders.map((one) => (
+            <option key={one} value={one}>
+              {one} first
+            </option>
+          ))}
+        </select>
+      </div>
+      {order !== runOrders[0] && older !== null && (
+        <p className="small muted">The order is that of the {shown.length} runs on this page of the list.</p>
+      )}
       {runs.error && <Failed error={runs.error} retry={runs.refetch} />}
       <section className="card" aria-label="Runs" aria-busy={runs.isPlaceholderData}>
         {runs.isPending && <Loading />}
@@ -121,6 +167,41 @@ export function RunsPage() {
   )
 }
 
+/** A day by which runs are filtered; empty for none. */
+function DayField({
+  label,
+  value,
+  onChange,
+}: {
+  readonly label: string
+  readonly value: string
+  readonly onChange: (day: string) => void
+}) {
+  return (
+    <input
+      className="input"
+      type="date"
+      aria-label={label}
+      title={label}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  )
+}
+
+function ExportRuns({ runs }: { readonly runs: readonly RunView[] }) {
+  return (
+    <button
+      type="button"
+      className="button"
+      disabled={runs.length === 0}
+      onClick={() => saveFile('runs.json', `${JSON.stringify({ runs }, null, 2)}\n`)}
+    >
+      Export JSON
+    </button>
+  )
+}
+
 function RunList({
   runs,
   about,
@@ -144,6 +225,7 @@ function RunList({
         <span>Asked</span>
         <span className="only-wide">From</span>
         <span className="only-wide">Took</span>
+        <span className="only-wide">Tokens</span>
         <span>Cost</span>
         <span className="only-wide">When</span>
       </div>
@@ -171,12 +253,10 @@ function RunList({
                 <span className="muted number only-wide">
                   {run.started_at === null ? '' : formatDuration((run.ended_at ?? now) - run.started_at)}
                 </span>
-                <span
-                  className="number"
-                  title={`${upTo(formatTokens(run.tokens_used), run.unconfirmed_tokens)} tokens`}
-                >
-                  {upTo(formatUsd(run.cost_usd), run.unconfirmed_usd)}
+                <span className="muted number only-wide">
+                  {upTo(formatTokens(run.tokens_used), run.unconfirmed_tokens)}
                 </span>
+                <span className="number">{upTo(formatUsd(run.cost_usd), run.unconfirmed_usd)}</span>
                 <span className="muted only-wide">
                   <Ago at={run.created_at} />
                 </span>

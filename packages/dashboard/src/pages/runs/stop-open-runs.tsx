@@ -1,0 +1,56 @@
+import { useState } from 'react'
+import { isTerminal } from '@flotilla/protocol/run'
+import type { RunView } from '@flotilla/protocol/run'
+import { formatCount } from '../../data/format.ts'
+import { useServices } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
+import { Confirm } from '../../design/confirm.tsx'
+
+/** From this number of open runs on, the list offers to stop them together. */
+const offeredFrom = 2
+
+/** Stops all listed runs that are still open, one after the other. */
+export function StopOpenRuns({ runs }: { readonly runs: readonly RunView[] }) {
+  const { client, queries, toasts } = useServices()
+  /** The runs when the person was asked: no run that began later is stopped. */
+  const [asked, setAsked] = useState<readonly RunView[] | null>(null)
+  const [busy, setBusy] = useState(false)
+  const open = runs.filter(({ state }) => !isTerminal(state))
+
+  async function stop(chosen: readonly RunView[]): Promise<void> {
+    setBusy(true)
+    const failures: unknown[] = []
+    for (const { id } of chosen) {
+      // A run that has ended meanwhile must not keep the others running.
+      await client.call('runCancel', { params: { id } }).catch((error: unknown) => failures.push(error))
+    }
+    setBusy(false)
+    setAsked(null)
+    void queries.invalidateQueries({ queryKey: ['runs'] })
+    const stopped = chosen.length - failures.length
+    if (stopped > 0) toasts.tell(`${formatCount(stopped, 'run')} stopped.`)
+    if (failures.length > 0) toasts.fail(failures[0])
+  }
+
+  return (
+    <>
+      {open.length >= offeredFrom && (
+        <Act call="runCancel" className="button" onClick={() => setAsked(open)}>
+          Stop {open.length} open runs …
+        </Act>
+      )}
+      {asked !== null && (
+        <Confirm
+          title={`Stop ${formatCount(asked.length, 'run')}?`}
+          action={`Stop ${formatCount(asked.length, 'run')}`}
+          busy={busy}
+          onClose={() => setAsked(null)}
+          onConfirm={() => void stop(asked)}
+        >
+          Runs of {[...new Set(asked.map(({ agent_id: id }) => id))].join(', ')} end as cancelled. What they
+          did so far stays.
+        </Confirm>
+      )}
+    </>
+  )
+}
