@@ -27,3 +27,31 @@ export const permissionWords: Readonly<Record<PermissionField, string>> = {
   can_request_user_credentials: 'it may ask you for credentials',
   required_isolation: 'the lowest isolation level at which it may run',
 }
+
+/** The plain name of each permission. */
+export const permissionTitles: Readonly<Record<PermissionField, string>> = {
+  can_message: 'Ask agents',
+  can_publish: 'Speak on topics',
+  can_subscribe: 'Subscribe to topics',
+  blackboard_read: 'Read the blackboard',
+  blackboard_write: 'Write the blackboard',
+  allowed_apis: 'Use services of the mesh',
+  allowed_credentials: 'Use credentials',
+  can_use_browser: 'Use a browser',
+  browser_actions: 'Actions in the browser',
+  can_manage_cron: 'Schedule jobs',
+  can_spawn: 'Make helpers',
+  can_use_wallet: 'Pay from the wallet',
+  wallet_allowed_chains: 'Chains to pay on',
+  wallet_spend_limit_per_tx_usd: 'Most for one payment',
+  wallet_spend_limit_daily_usd: 'Most for a day of payments',
+  wallet_rate_limit_per_hour: 'Payments an hour',
+  wallet_allowed_contracts: 'Contracts to call',
+  can_manage_fleet: 'Manage agents',
+  can_manage_projects: 'Manage projects',
+  can_edit_agent_config: 'Change other agents',
+  can_view_fleet_metrics: 'See the fleet and its costs',
+  can_route_tasks: 'Route tasks',
+  can_request_user_credentials: 'Ask you for credentials',
+  required_isolation: 'Lowest isolation',
+}

@@ -135,7 +135,7 @@ function Fact({ agentId, fact }: { readonly agentId: string; readonly fact: Fact
       {asking && (
         <Confirm
           title={`Forget ${fact.key ?? fact.id}?`}
-          action="Forget"
+          action={`Forget ${fact.key ?? fact.id}`}
           busy={forget.isPending}
           onClose={() => setAsking(false)}
           onConfirm={() =>

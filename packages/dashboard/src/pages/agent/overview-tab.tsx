@@ -10,6 +10,7 @@ import { BudgetPeriod } from '../budget-period.tsx'
 import { EditAgent } from '../fleet/edit-agent.tsx'
 import { LifeButtons } from '../fleet/life-buttons.tsx'
 import { usePoll } from '../fleet/use-poll.ts'
+import { AnswersCard } from './answers-card.tsx'
 import { BrowserCard } from './browser-card.tsx'
 import { UseLines } from './use-lines.tsx'
 
@@ -114,6 +115,7 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
               </dl>
             </div>
           </Card>
+          <AnswersCard agentId={agent.id} />
           <Budget agentId={agent.id} />
           <CacheUse agentId={agent.id} />
         </div>

@@ -13,7 +13,7 @@ import {
   permissionKind,
   permissionText,
 } from './permission-edit.ts'
-import { permissionWords } from './format-permission.ts'
+import { permissionTitles, permissionWords } from './format-permission.ts'
 
 /** Edits one permission of an agent and shows the difference; the mesh requires the owner's proof. */
 export function PermissionForm({
@@ -39,7 +39,7 @@ export function PermissionForm({
     kind === 'list' ? entriesOf(text).join('\n') : `${field}: ${text.trim()}`
   return (
     <EditDialog
-      title={`${field} of ${agentId}`}
+      title={`${permissionTitles[field]}, ${agentId}`}
       before={asLines(before)}
       after={asLines(after)}
       fault={permissionFault(field, after)}
@@ -49,7 +49,9 @@ export function PermissionForm({
       }
       onClose={onClose}
     >
-      <p className="muted">This says: {permissionWords[field]}.</p>
+      <p className="muted">
+        This says: {permissionWords[field]}. Its name in the file is <code>{field}</code>.
+      </p>
       {kind === 'flag' && (
         <ChoiceField label="May it?" value={after} onChange={setAfter} choices={['no', 'yes']} />
       )}

@@ -1,13 +1,16 @@
 import { useState } from 'react'
 import type { PermissionOrigin } from '@flotilla/protocol/kept-api'
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Act, Reserved } from '../../design/act.tsx'
 import { Ago, Badge, Card, Failed, Loading } from '../../design/parts.tsx'
 import { Table } from '../../design/table.tsx'
 import { Changes } from './changes.tsx'
+import { describeReach } from './describe-reach.ts'
 import { isPermissionField } from './permission-edit.ts'
 import { PermissionForm } from './permission-form.tsx'
-import { permissionWords } from './format-permission.ts'
+import { PermissionSwitch } from './permission-switch.tsx'
+import { permissionTitles, permissionWords } from './format-permission.ts'
 import { Simulator } from './simulator.tsx'
 import { formatActor } from '@flotilla/protocol/format-actor'
 
@@ -58,6 +61,7 @@ function Given({ agentId }: { readonly agentId: string }) {
             </div>
           </div>
         )}
+        {data && data.broken === null && <Reach agentId={agentId} fields={data.fields} />}
         {data && data.fields.length > 0 && (
           <Table
             label="Table of permissions"
@@ -65,7 +69,13 @@ function Given({ agentId }: { readonly agentId: string }) {
             hasActions
           >
             {data.fields.toSorted(givenFirst).map((field) => (
-              <Row key={field.field} origin={field} onChange={() => setChanging(field)} />
+              <Row
+                key={field.field}
+                agentId={agentId}
+                origin={field}
+                hasRecord={data.has_record}
+                onChange={() => setChanging(field)}
+              />
             ))}
           </Table>
         )}
@@ -83,22 +93,48 @@ function Given({ agentId }: { readonly agentId: string }) {
   )
 }
 
+/** Says in one sentence what the agent may reach; nothing if the mesh reports a value of another release. */
+function Reach({
+  agentId,
+  fields,
+}: {
+  readonly agentId: string
+  readonly fields: readonly PermissionOrigin[]
+}) {
+  const read = permissionRecordSchema.safeParse(
+    Object.fromEntries(fields.map(({ field, value }) => [field, value])),
+  )
+  return read.success ? <p className="body">{describeReach(agentId, read.data)}</p> : null
+}
+
 function Row({
+  agentId,
   origin: { field, value, from, by, at, line },
+  hasRecord,
   onChange,
 }: {
+  readonly agentId: string
   readonly origin: PermissionOrigin
+  readonly hasRecord: boolean
   readonly onChange: () => void
 }) {
   const { tone, words: label } = froms[from]
+  const isSwitch = isPermissionField(field) && typeof value === 'boolean'
   return (
     <tr>
       <td>
-        <span className="mono">{field}</span>
-        {isPermissionField(field) && <div className="small muted">{permissionWords[field]}</div>}
+        {isPermissionField(field) && <strong>{permissionTitles[field]}</strong>}
+        <div className="small muted">
+          {isPermissionField(field) && `${permissionWords[field]}; `}
+          <span className="mono">{field}</span>
+        </div>
       </td>
       <td className={from === 'none' ? 'muted' : ''} data-label="Value">
-        {valueWords(value)}
+        {isSwitch ? (
+          <PermissionSwitch agentId={agentId} field={field} value={value} hasRecord={hasRecord} />
+        ) : (
+          valueWords(value)
+        )}
       </td>
       <td data-label="Why">
         <Badge tone={tone}>{label}</Badge>
@@ -120,9 +156,11 @@ function Row({
         {line ?? '–'}
       </td>
       <td className="right">
-        <Act call="agentEdit" wants="owner" className="button small" onClick={onChange}>
-          Change …<span className="hidden-words"> {field}</span>
-        </Act>
+        {!isSwitch && (
+          <Act call="agentEdit" wants="owner" className="button small" onClick={onChange}>
+            Change …<span className="hidden-words"> {field}</span>
+          </Act>
+        )}
       </td>
     </tr>
   )

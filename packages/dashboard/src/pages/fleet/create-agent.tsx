@@ -4,11 +4,15 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { describeHeartbeatCost, heartbeatModel } from '@flotilla/protocol/heartbeat-cost'
 import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
-import { agentIdSchema } from '@flotilla/protocol/ids'
 import { limits } from '@flotilla/protocol/limits'
-import { useAction, useMesh } from '../../data/use-mesh.ts'
+import type { PermissionField } from '@flotilla/protocol/permission-record'
+import { useMesh } from '../../data/use-mesh.ts'
+import { TickField } from '../../design/fields.tsx'
 import { FormField } from '../../design/form-field.tsx'
+import { agentNameFault, agentNameOf } from './agent-name.ts'
 import { FromTemplate } from './from-template.tsx'
+import { ModelChoice } from './model-choice.tsx'
+import { useCreateAgent } from './use-create-agent.ts'
 
 /** Creates one agent by hand, or several from a template. */
 export function CreateAgent({ onClose }: { readonly onClose: () => void }) {
@@ -37,17 +41,30 @@ export function CreateAgent({ onClose }: { readonly onClose: () => void }) {
 
 const instructionsMaxChars = limits.workspaceFileMaxChars['INSTRUCTIONS.md']
 
+/** What a new agent may be given beside the permissions of every agent. */
+const offers = [
+  ['can_use_browser', 'a browser of its own'],
+  ['can_manage_cron', 'scheduled jobs of its own'],
+  ['can_spawn', 'helpers for single tasks'],
+] as const satisfies readonly (readonly [PermissionField, string])[]
+
 function ByHand({ onClose }: { readonly onClose: () => void }) {
   const [, go] = useLocation()
   const status = useMesh('status')
   const models = useMesh('models')
-  const create = useAction('agentCreate', { stale: ['status', 'fleetUse', 'budgets'] })
+  const create = useCreateAgent()
   const [id, setId] = useState('')
   const [role, setRole] = useState('')
   const [model, setModel] = useState('')
   const [instructions, setInstructions] = useState('')
+  const [usd, setUsd] = useState({
+    day: String(limits.budgetDailyUsd.default),
+    month: String(limits.budgetMonthlyUsd.default),
+  })
+  const [beats, setBeats] = useState(false)
+  const [allowed, setAllowed] = useState<readonly string[]>([])
   const chosen = model.trim() === '' ? status.data?.default_model?.name : model.trim()
-  const fault = id === '' ? null : faultOfId(id)
+  const fault = agentNameFault(id, status.data?.agents.map((agent) => agent.id) ?? [])
   return (
     <form
       className="stack"
@@ -58,9 +75,10 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
           role: role.trim(),
           instructions,
           ...(model.trim() === '' ? {} : { model: model.trim() }),
+          budget: { daily_usd: Number(usd.day), monthly_usd: Number(usd.month) },
         }
         create.mutate(
-          { body },
+          { body, heartbeat: beats ? defaultHeartbeatSchedule : null, allowed },
           {
             onSuccess: () => {
               onClose()
@@ -78,7 +96,7 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
           autoComplete="off"
           aria-invalid={fault !== null}
           value={id}
-          onChange={(event) => setId(event.target.value)}
+          onChange={(event) => setId(agentNameOf(event.target.value))}
         />
       </FormField>
       <FormField
@@ -94,23 +112,7 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
           onChange={(event) => setRole(event.target.value)}
         />
       </FormField>
-      <FormField
-        label="Model"
-        hint={`Empty follows the fleet’s default, ${status.data?.default_model?.name ?? 'which is not set'}.`}
-      >
-        <input
-          className="input wide mono"
-          list="models-offered"
-          maxLength={200}
-          value={model}
-          onChange={(event) => setModel(event.target.value)}
-        />
-      </FormField>
-      <datalist id="models-offered">
-        {models.data?.models.map((known) => (
-          <option key={known.id} value={known.id} />
-        ))}
-      </datalist>
+      <ModelChoice value={model} onChange={setModel} />
       <FormField
         label="Instructions"
         hint={`${instructions.length} of ${instructionsMaxChars} characters; they can be changed at any time.`}
@@ -123,10 +125,36 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
           onChange={(event) => setInstructions(event.target.value)}
         />
       </FormField>
-      <p className="small muted">
-        Its heartbeat is off. Switch it on in its Schedule tab, for example{' '}
-        {describeHeartbeatCost(defaultHeartbeatSchedule, heartbeatModel(models.data?.models ?? [], chosen))}
-      </p>
+      <div className="form-row">
+        <UsdField
+          label="Dollars a day"
+          bounds={limits.budgetDailyUsd}
+          value={usd.day}
+          onChange={(day) => setUsd({ ...usd, day })}
+        />
+        <UsdField
+          label="Dollars a month"
+          bounds={limits.budgetMonthlyUsd}
+          value={usd.month}
+          onChange={(month) => setUsd({ ...usd, month })}
+        />
+      </div>
+      <fieldset className="ticks">
+        <legend>It may use</legend>
+        {offers.map(([field, words]) => (
+          <TickField
+            key={field}
+            label={words}
+            checked={allowed.includes(field)}
+            onChange={(on) => setAllowed(on ? [...allowed, field] : allowed.filter((one) => one !== field))}
+          />
+        ))}
+        <TickField
+          label={`a heartbeat, which looks for work by itself: ${describeHeartbeatCost(defaultHeartbeatSchedule, heartbeatModel(models.data?.models ?? [], chosen))}`}
+          checked={beats}
+          onChange={setBeats}
+        />
+      </fieldset>
       <div className="actions">
         <button type="button" className="button" onClick={onClose}>
           Cancel
@@ -143,7 +171,30 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
-function faultOfId(id: string): string | null {
-  const result = agentIdSchema.safeParse(id)
-  return result.success ? null : (result.error.issues[0]?.message ?? 'This is not a valid agent name.')
+/** The amount that a new agent may spend in a period. */
+function UsdField({
+  label,
+  bounds: { min, max },
+  value,
+  onChange,
+}: {
+  readonly label: string
+  readonly bounds: { readonly min: number; readonly max: number }
+  readonly value: string
+  readonly onChange: (usd: string) => void
+}) {
+  return (
+    <FormField label={label}>
+      <input
+        className="input wide number"
+        type="number"
+        min={min}
+        max={max}
+        step="any"
+        required
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </FormField>
+  )
 }

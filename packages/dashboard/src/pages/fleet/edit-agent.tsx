@@ -9,6 +9,7 @@ import { FormField } from '../../design/form-field.tsx'
 import { Failed, Loading } from '../../design/parts.tsx'
 import { editsOf, settingsText } from './agent-settings.ts'
 import type { AgentSettings } from './agent-settings.ts'
+import { ModelChoice } from './model-choice.tsx'
 
 /** Edits an agent's role, model and budget, shows the difference before saving, and offers to undo. */
 export function EditAgent({ agent, onClose }: { readonly agent: AgentView; readonly onClose: () => void }) {
@@ -44,8 +45,6 @@ function SettingsForm({
   readonly onClose: () => void
 }) {
   const edits = useEdits(agentId)
-  const models = useMesh('models')
-  const status = useMesh('status')
   // The settings when the form was opened; later changes by other people do not alter them.
   const [before] = useState(now)
   const [after, setAfter] = useState(before)
@@ -90,23 +89,7 @@ function SettingsForm({
           onChange={(event) => change({ role: event.target.value })}
         />
       </FormField>
-      <FormField
-        label="Model"
-        hint={`Empty follows the fleet’s default, ${status.data?.default_model?.name ?? 'which is not set'}.`}
-      >
-        <input
-          className="input wide mono"
-          list="models-known"
-          maxLength={200}
-          value={after.model}
-          onChange={(event) => change({ model: event.target.value })}
-        />
-      </FormField>
-      <datalist id="models-known">
-        {models.data?.models.map(({ id }) => (
-          <option key={id} value={id} />
-        ))}
-      </datalist>
+      <ModelChoice value={after.model} onChange={(model) => change({ model })} />
       <div className="form-row">
         <FormField label="Dollars a day">
           <input

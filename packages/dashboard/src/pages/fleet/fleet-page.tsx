@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import { Link } from 'wouter'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { formatUsd } from '../../data/format.ts'
@@ -16,7 +15,8 @@ import '../../design/agent.css'
 export function FleetPage() {
   const status = useMesh('status')
   const { data } = status
-  const [creating, setCreating] = useState(false)
+  const [{ new: made }, choose] = useChoice(['new'])
+  const setCreating = (isOpen: boolean) => choose('new', isOpen ? 'agent' : '')
   return (
     <div className="page">
       <PageHead title="Fleet">
@@ -66,7 +66,7 @@ export function FleetPage() {
           </div>
         </>
       )}
-      {creating && <CreateAgent onClose={() => setCreating(false)} />}
+      {made === 'agent' && <CreateAgent onClose={() => setCreating(false)} />}
     </div>
   )
 }
