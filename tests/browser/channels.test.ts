@@ -73,7 +73,10 @@ describe.skipIf(!hasBrowser)('the channels in the settings', () => {
     })
 
     await page.getByRole('button', { name: 'Remove Webhook channel' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Remove / })
+      .click()
     await page.getByRole('button', { name: 'Add Webhook channel' }).waitFor()
     const gone = await platform.deliver(mesh.url, 'late', { conversation: '1', text: 'hello?' })
     expect(gone.status).toBe(404)

@@ -67,7 +67,7 @@ describe.skipIf(!hasBrowser)('what a page may do, self-hosted', () => {
     await page.getByText('The token of grace').waitFor()
     // The proof is still valid for the next action.
     await page.getByRole('button', { name: 'Remove grace' }).click()
-    await page.getByRole('button', { name: 'Remove', exact: true }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove grace' }).click()
     await page.getByText('Only you').waitFor()
     expect(faults).toEqual([])
     await context.close()

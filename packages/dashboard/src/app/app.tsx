@@ -1,8 +1,9 @@
+import { operatorAgentId } from '@flotilla/protocol/reserved-ids'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { Suspense, useSyncExternalStore } from 'react'
 import type { ReactNode } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
-import { ServicesContext, useGoneSince, useMesh, useServices } from '../data/use-mesh.ts'
+import { ServicesContext, useGoneSince, useMesh, useRefusal, useServices } from '../data/use-mesh.ts'
 import { Reserved } from '../design/act.tsx'
 import { Empty, Loading } from '../design/parts.tsx'
 import { Boundary } from './boundary.tsx'
@@ -113,11 +114,14 @@ function Guarded({ place, children }: { readonly place: string; readonly childre
   )
 }
 
-/** Redirects to the setup if the fleet has no default model, else to the chat. */
+/** Redirects to the setup if the fleet has no default model, else to the operator's chat if the person may use it. */
 function Home() {
   const status = useMesh('status')
-  if (status.isPending) return <Loading rows={6} />
-  return <Redirect to={status.data?.default_model === null ? '/welcome' : '/chat'} replace />
+  const me = useMesh('me')
+  const refusal = useRefusal({ call: 'chat', agent: operatorAgentId })
+  if (status.isPending || me.isPending) return <Loading rows={6} />
+  const chat = refusal === null ? `/chat/${operatorAgentId}` : '/chat'
+  return <Redirect to={status.data?.default_model === null ? '/welcome' : chat} replace />
 }
 
 function ProofQuestion() {

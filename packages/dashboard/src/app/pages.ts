@@ -12,7 +12,7 @@ export const AgentPage = lazy(async () => ({
   default: (await loadChunk(() => import('../pages/agent/agent-page.tsx'))).AgentPage,
 }))
 export const RunsPage = lazy(async () => ({
-  default: (await loadChunk(() => import('../pages/runs-page.tsx'))).RunsPage,
+  default: (await loadChunk(() => import('../pages/runs/runs-page.tsx'))).RunsPage,
 }))
 export const RunPage = lazy(async () => ({
   default: (await loadChunk(() => import('../pages/run-page.tsx'))).RunPage,

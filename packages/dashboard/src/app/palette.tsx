@@ -6,6 +6,8 @@ import { useMesh } from '../data/use-mesh.ts'
 import { describeRunInput } from '../pages/describe-run-input.ts'
 import { settingsParts } from '../pages/settings/settings-parts.ts'
 import { menu } from './menu.ts'
+import { applyTheme, themes } from '../design/theme.ts'
+import type { Theme } from '../design/theme.ts'
 
 /** How many of the newest tasks and runs are searched. */
 const listedMax = 100
@@ -13,40 +15,57 @@ const foundMax = 50
 /** The longest part of a run's question that is shown, in characters. */
 const wordsMaxChars = 100
 
-/** Opens any page, agent, setting, task or run by a few letters of its name. */
+interface Entry {
+  readonly words: string
+  readonly kind: string
+  /** The address of the entry, and its key. */
+  readonly path: string
+  /** The theme that the entry applies, if it leads nowhere. */
+  readonly theme?: Theme
+}
+
+/** Opens any page, agent, setting, task or run by a few letters of its name, and does what many pages offer. */
 export function Palette({ close }: { readonly close: () => void }) {
   const [, go] = useLocation()
   const [text, setText] = useState('')
   const status = useMesh('status')
-  const agents = (status.data?.agents ?? []).flatMap(({ id }) => [
+  const agents: readonly Entry[] = (status.data?.agents ?? []).flatMap(({ id }) => [
     { words: id, kind: 'agent', path: `/agents/${id}` },
     { words: `Chat with ${id}`, kind: 'chat', path: `/chat/${id}` },
   ])
-  const parts = settingsParts.map(({ id, title }) => ({
+  const parts: readonly Entry[] = settingsParts.map(({ id, title }) => ({
     words: title,
     kind: 'setting',
     path: `/settings/${id}`,
   }))
-  const tasks = (useMesh('tasks', { query: { limit: listedMax } }).data?.tasks ?? []).map(
+  const tasks: readonly Entry[] = (useMesh('tasks', { query: { limit: listedMax } }).data?.tasks ?? []).map(
     ({ id, title }) => ({
       words: title,
       kind: 'task',
       path: `/work/tasks/${id}`,
     }),
   )
-  const runs = (useMesh('runs', { query: { limit: listedMax } }).data?.runs ?? []).map((run) => ({
-    words: `${describeRunInput(run).slice(0, wordsMaxChars)} · ${run.agent_id}`,
-    kind: 'run',
-    path: `/runs/${run.id}`,
-  }))
-  const pages = [...menu, { path: '/design', title: 'Design' }].map(({ path, title }) => ({
+  const runs: readonly Entry[] = (useMesh('runs', { query: { limit: listedMax } }).data?.runs ?? []).map(
+    (run) => ({
+      words: `${describeRunInput(run).slice(0, wordsMaxChars)} · ${run.agent_id}`,
+      kind: 'run',
+      path: `/runs/${run.id}`,
+    }),
+  )
+  const pages: readonly Entry[] = [...menu, { path: '/design', title: 'Design' }].map(({ path, title }) => ({
     words: title,
     kind: 'page',
     path,
   }))
+  const actions: readonly Entry[] = [
+    { words: 'New agent', kind: 'action', path: '/fleet?new=agent' },
+    { words: 'New job', kind: 'action', path: '/triggers?new=job' },
+    { words: 'New webhook', kind: 'action', path: '/triggers?new=webhook' },
+    ...themes.map((theme) => ({ words: `Theme: ${theme}`, kind: 'action', theme, path: `theme ${theme}` })),
+  ]
   // Tasks and runs appear only for typed words, so that the list begins with what a person looks for most.
   const more = text.trim() === '' ? [] : [...tasks, ...runs]
-  const found = [...pages, ...agents, ...parts, ...more]
+  const found = [...pages, ...actions, ...agents, ...parts, ...more]
     .filter(({ words: label, kind, path }) =>
       // Tasks and runs are also found by their ids.
       `${label} ${kind === 'task' || kind === 'run' ? path : ''}`
@@ -66,12 +85,12 @@ export function Palette({ close }: { readonly close: () => void }) {
         <Combobox
           autoSelect="always"
           className="input"
-          placeholder="Go to a page, agent, setting, task or run"
+          placeholder="A page, agent, setting, task, run or action"
           aria-label="Page or agent"
           autoFocus
         />
         <ComboboxList aria-label="Found" alwaysVisible>
-          {found.map(({ path, words: label, kind }) => (
+          {found.map(({ path, words: label, kind, theme }) => (
             <ComboboxItem
               key={path}
               className="palette-item"
@@ -80,7 +99,8 @@ export function Palette({ close }: { readonly close: () => void }) {
               setValueOnClick={false}
               onClick={() => {
                 close()
-                go(path)
+                if (theme === undefined) go(path)
+                else applyTheme(theme)
               }}
             >
               {label}

@@ -2,13 +2,12 @@ import { Suspense, useEffect, useRef, useState } from 'react'
 import type { ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { useGoneSince } from '../data/use-mesh.ts'
-import { Icon } from '../design/icons.tsx'
 import { Brand } from './brand.tsx'
 import { GoneBanner } from './gone-banner.tsx'
 import { entryOf } from './menu.ts'
 import { Drawer, KeysDialog, Palette, loadPalette } from './pages.ts'
 import { createShortcuts } from './shortcuts.ts'
-import { Side, WaitingLink } from './side.tsx'
+import { BottomBar, Side, WaitingLink } from './side.tsx'
 
 /** Delay in milliseconds after the page itself has loaded. */
 const paletteAfterMs = 1500
@@ -71,15 +70,6 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         Skip to the page
       </a>
       <header className="top">
-        <button
-          type="button"
-          className="button quiet"
-          aria-label="Menu"
-          aria-expanded={drawer}
-          onClick={() => setDrawer(true)}
-        >
-          <Icon name="menu" />
-        </button>
         <Brand />
         <WaitingLink />
       </header>
@@ -92,6 +82,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           {children}
         </main>
       </div>
+      <BottomBar isOpen={drawer} onMenu={() => setDrawer(true)} />
       <Suspense fallback={null}>
         {drawer && <Drawer close={() => setDrawer(false)} />}
         {keys && <KeysDialog close={() => setKeys(false)} />}

@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { formatCount } from '../data/format.ts'
 import { useLive, useMesh, useRefusal } from '../data/use-mesh.ts'
@@ -7,8 +6,6 @@ import { Badge, Dot } from '../design/parts.tsx'
 import { askingForPerson } from '../pages/agent/format-browser.ts'
 import { Brand } from './brand.tsx'
 import { entryOf, menu } from './menu.ts'
-import { applyTheme, readTheme, themes } from './theme.ts'
-import type { Theme } from './theme.ts'
 
 /** The number of items that wait for a person: approvals, and browsers that need a person. */
 function useWaiting(): number {
@@ -27,6 +24,34 @@ export function WaitingLink() {
       <Badge tone="warn">{waiting} waiting</Badge>
       <span className="hidden-words"> in Approvals</span>
     </Link>
+  )
+}
+
+/** The pages that a phone shows at its lower edge; all others are in the menu. */
+const barPaths: readonly string[] = ['/chat', '/fleet', '/runs', '/approvals']
+
+/** The bar of a phone: the pages that people open most, and the menu. */
+export function BottomBar({ isOpen, onMenu }: { readonly isOpen: boolean; readonly onMenu: () => void }) {
+  const [path] = useLocation()
+  const waiting = useWaiting()
+  return (
+    <nav className="bottom-bar" aria-label="Pages of the bar">
+      {menu
+        .filter((page) => barPaths.includes(page.path))
+        .map((page) => (
+          <Link key={page.path} href={page.path} aria-current={entryOf(path) === page ? 'page' : undefined}>
+            <Icon name={page.icon} />
+            {page.title}
+            {page.path === '/approvals' && waiting > 0 && (
+              <span className="hidden-words">{waiting} waiting</span>
+            )}
+          </Link>
+        ))}
+      <button type="button" aria-expanded={isOpen} onClick={onMenu}>
+        <Icon name="menu" />
+        Menu
+      </button>
+    </nav>
   )
 }
 
@@ -59,13 +84,6 @@ export function Side({ onPalette }: { readonly onPalette?: () => void }) {
             Go to … <kbd className="small">Ctrl K</kbd>
           </button>
         )}
-        <ThemeChoice />
-        <nav className="menu" aria-label="About the dashboard">
-          <Link href="/design" aria-current={path === '/design' ? 'page' : undefined}>
-            <Icon name="design" />
-            Design
-          </Link>
-        </nav>
         <Who />
         <LineState />
       </div>
@@ -106,29 +124,5 @@ function LineState() {
       <span role="status">{label}</span>
       {dropped > 0 && <span>{formatCount(dropped, 'event')} missed</span>}
     </div>
-  )
-}
-
-function ThemeChoice() {
-  const [theme, setTheme] = useState<Theme>(readTheme)
-  return (
-    <label className="field line-state">
-      Theme
-      <select
-        className="input"
-        value={theme}
-        onChange={(event) => {
-          const chosen = themes.find((one) => one === event.target.value) ?? 'system'
-          applyTheme(chosen)
-          setTheme(chosen)
-        }}
-      >
-        {themes.map((one) => (
-          <option key={one} value={one}>
-            {one}
-          </option>
-        ))}
-      </select>
-    </label>
   )
 }

@@ -10,6 +10,7 @@ export function EditDialog({
   before,
   after,
   fault,
+  isIncomplete = false,
   busy,
   children,
   onSave,
@@ -21,6 +22,8 @@ export function EditDialog({
   readonly after: string
   /** The error of the current input; null if it is valid. */
   readonly fault: string | null
+  /** True if the fault is only that input is missing, which is no error of the person who is typing. */
+  readonly isIncomplete?: boolean
   readonly busy: boolean
   readonly children: ReactNode
   readonly onSave: () => void
@@ -52,7 +55,7 @@ export function EditDialog({
         >
           {children}
           {fault !== null && (
-            <p className="small over" role="status">
+            <p className={`small ${isIncomplete ? 'muted' : 'over'}`} role="status">
               {fault}
             </p>
           )}

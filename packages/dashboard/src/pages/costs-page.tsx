@@ -5,11 +5,14 @@ import type { BudgetView } from '@flotilla/protocol/money-api'
 import type { Reply } from '@flotilla/client/mesh-call'
 import { formatShare, formatTokens, formatUsd } from '../data/format.ts'
 import { useChoice } from '../data/use-choice.ts'
-import { useMesh } from '../data/use-mesh.ts'
+import { saveFile } from '../data/save-file.ts'
+import { useMesh, useRefusal } from '../data/use-mesh.ts'
 import { useNow } from '../data/use-now.ts'
 import { Badge, Card, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
 import { BudgetPeriod } from './budget-period.tsx'
 import { forecastMonth } from './cost-forecast.ts'
+import { Limits } from './settings/limits.tsx'
+import './settings/settings.css'
 
 const DailyChart = lazy(async () => ({ default: (await import('./daily-chart.tsx')).DailyChart }))
 
@@ -23,10 +26,20 @@ export function CostsPage() {
   const days = ranges.find((one) => String(one) === choice.days) ?? usualDays
   const report = useMesh('costReport', { query: { by, days } })
   const budgets = useMesh('budgets')
+  const mayChange = useRefusal({ call: 'budgetSet' }) === null
+  const fleet = budgets.data?.budgets.find(({ scope }) => scope === 'fleet')
   const { data } = report
   return (
     <div className="page">
       <PageHead title="Costs">
+        <button
+          type="button"
+          className="button"
+          disabled={data === undefined}
+          onClick={() => saveFile(`costs-by-${by}.json`, `${JSON.stringify(data, null, 2)}\n`)}
+        >
+          Export JSON
+        </button>
         <select
           className="input"
           aria-label="Group by"
@@ -67,7 +80,7 @@ export function CostsPage() {
             <Figure label="Tokens read" value={formatTokens(data.total.prompt_tokens)} />
             <Figure label="Tokens written" value={formatTokens(data.total.completion_tokens)} />
             {hasCacheUse(data.total) && <SavedByCache total={data.total} />}
-            <Forecast fleet={budgets.data?.budgets.find(({ scope }) => scope === 'fleet')} />
+            <Forecast fleet={fleet} />
           </div>
           <Card
             title={by === 'day' ? 'Dollars a day' : `Dollars a day, by ${by}`}
@@ -82,7 +95,10 @@ export function CostsPage() {
                 </Empty>
               ) : (
                 <Suspense fallback={<Loading />}>
-                  <DailyChart report={by === 'day' ? asOneRow(data) : data} />
+                  <DailyChart
+                    report={by === 'day' ? asOneRow(data) : data}
+                    limitUsd={fleet?.daily.limit_usd ?? null}
+                  />
                 </Suspense>
               )}
             </div>
@@ -90,8 +106,8 @@ export function CostsPage() {
           {data.rows.length > 0 && <Rows by={by} rows={by === 'day' ? data.rows.toReversed() : data.rows} />}
         </>
       )}
-      {budgets.error && <Failed error={budgets.error} retry={budgets.refetch} />}
-      {budgets.data && <Budgets budgets={budgets.data.budgets} />}
+      {!mayChange && budgets.error && <Failed error={budgets.error} retry={budgets.refetch} />}
+      {mayChange ? <Limits /> : budgets.data && <Budgets budgets={budgets.data.budgets} />}
     </div>
   )
 }

@@ -1,10 +1,31 @@
-import { BarController, BarElement, CategoryScale, Chart, Legend, LinearScale, Tooltip } from 'chart.js'
+import {
+  BarController,
+  BarElement,
+  CategoryScale,
+  Chart,
+  Legend,
+  LineController,
+  LineElement,
+  LinearScale,
+  PointElement,
+  Tooltip,
+} from 'chart.js'
 import { useEffect, useRef } from 'react'
-import { themeChanged } from '../app/theme.ts'
+import { themeChanged } from '../design/theme.ts'
 import { axisUsd } from '../data/axis-usd.ts'
 import { formatUsd } from '../data/format.ts'
 
-Chart.register(BarController, BarElement, CategoryScale, LinearScale, Tooltip, Legend)
+Chart.register(
+  BarController,
+  BarElement,
+  LineController,
+  LineElement,
+  PointElement,
+  CategoryScale,
+  LinearScale,
+  Tooltip,
+  Legend,
+)
 
 /** Number of rows with their own color; all others share one. */
 const coloredMax = 5
@@ -14,15 +35,25 @@ interface Report {
   readonly rows: readonly { readonly key: string; readonly daily_usd: readonly number[] }[]
 }
 
-/** Stacked bars, one a day. The table below has the same numbers, for people who cannot see the chart. */
-export function DailyChart({ report }: { readonly report: Report }) {
+/**
+ * Stacked bars, one a day, with a line at the daily limit of the fleet if the bars come near it. The table below has the
+ * same numbers, for people who cannot see the chart.
+ */
+export function DailyChart({
+  report,
+  limitUsd,
+}: {
+  readonly report: Report
+  /** Null without a limit. */
+  readonly limitUsd: number | null
+}) {
   const canvas = useRef<HTMLCanvasElement>(null)
   useEffect(() => {
     if (!canvas.current) return
-    let chart = drawChart(canvas.current, report)
+    let chart = drawChart(canvas.current, report, limitUsd)
     const redraw = () => {
       chart.destroy()
-      if (canvas.current) chart = drawChart(canvas.current, report)
+      if (canvas.current) chart = drawChart(canvas.current, report, limitUsd)
     }
     const scheme = window.matchMedia('(prefers-color-scheme: dark)')
     scheme.addEventListener('change', redraw)
@@ -32,7 +63,7 @@ export function DailyChart({ report }: { readonly report: Report }) {
       window.removeEventListener(themeChanged, redraw)
       chart.destroy()
     }
-  }, [report])
+  }, [report, limitUsd])
   return (
     <div className="chart">
       <canvas ref={canvas} role="img" aria-label="Dollars a day; the table below has the sums" />
@@ -40,7 +71,7 @@ export function DailyChart({ report }: { readonly report: Report }) {
   )
 }
 
-function drawChart(canvas: HTMLCanvasElement, report: Report): Chart {
+function drawChart(canvas: HTMLCanvasElement, report: Report, limitUsd: number | null): Chart {
   const color = colorReader()
   const colored = report.rows.slice(0, coloredMax)
   const rest = report.rows.slice(coloredMax)
@@ -57,10 +88,22 @@ function drawChart(canvas: HTMLCanvasElement, report: Report): Chart {
       backgroundColor: color('--chart-6'),
     })
   }
+  const limit = shownLimit(report, limitUsd)
+  const line = {
+    type: 'line' as const,
+    label: 'daily limit of the fleet',
+    data: days.map(() => limit),
+    borderColor: color('--bad'),
+    backgroundColor: color('--bad'),
+    borderDash: [6, 4],
+    borderWidth: 1.5,
+    pointRadius: 0,
+    stack: 'limit',
+  }
   const ticks = { color: color('--muted'), maxRotation: 0, autoSkipPadding: 16 }
   return new Chart(canvas, {
     type: 'bar',
-    data: { labels: [...days], datasets },
+    data: { labels: [...days], datasets: limit === null ? datasets : [...datasets, line] },
     options: {
       animation: false,
       responsive: true,
@@ -94,6 +137,18 @@ function drawChart(canvas: HTMLCanvasElement, report: Report): Chart {
       },
     },
   })
+}
+
+/** The part of a limit from which on its line is drawn: a distant one would make the bars too small to read. */
+const nearLimit = 0.25
+
+/** Returns the limit if the highest day comes near it; null otherwise. Pure. */
+export function shownLimit({ rows }: Report, limitUsd: number | null): number | null {
+  const days = rows[0]?.daily_usd.length ?? 0
+  const highest = Array.from({ length: days }, (_, day) =>
+    rows.reduce((sum, row) => sum + (row.daily_usd[day] ?? 0), 0),
+  ).reduce((most, usd) => Math.max(most, usd), 0)
+  return limitUsd !== null && highest >= limitUsd * nearLimit ? limitUsd : null
 }
 
 /** Returns the colors of the present theme: code that draws on a canvas cannot use CSS variables. */

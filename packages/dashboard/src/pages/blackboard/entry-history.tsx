@@ -62,7 +62,7 @@ export function EntryHistory({ name, close }: { readonly name: string; readonly 
       {asking === 'delete' && (
         <Confirm
           title={`Delete ${name}?`}
-          action="Delete"
+          action={`Delete ${name}`}
           busy={remove.isPending}
           onClose={() => setAsking(null)}
           onConfirm={() =>

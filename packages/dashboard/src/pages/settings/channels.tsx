@@ -154,7 +154,7 @@ function Channel({
       {asking === 'remove' && (
         <Confirm
           title={`Remove ${title}?`}
-          action="Remove"
+          action={`Remove ${title}`}
           busy={remove.isPending}
           onClose={() => setAsking(null)}
           onConfirm={() => remove.mutate({ params: { name } }, { onSettled: () => setAsking(null) })}

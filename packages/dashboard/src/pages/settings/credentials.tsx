@@ -177,7 +177,7 @@ function Row({ credential }: { readonly credential: CredentialView }) {
         {asking && (
           <Confirm
             title={`Remove ${name}?`}
-            action="Remove"
+            action={`Remove ${name}`}
             busy={remove.isPending}
             onClose={() => setAsking(false)}
             onConfirm={() => remove.mutate({ params: { name } }, { onSettled: () => setAsking(false) })}

@@ -24,7 +24,7 @@ export function Deliveries({ hook }: { readonly hook: WebhookView }) {
       {deliveries.isPending && <Loading />}
       {deliveries.error && <Failed error={deliveries.error} retry={deliveries.refetch} />}
       {deliveries.isSuccess && all.length === 0 && (
-        <Empty title="No deliveries yet">“Test” sends a delivery from here.</Empty>
+        <Empty title="No deliveries yet">“Send a test” sends one from here.</Empty>
       )}
       <ul className="stack" aria-label={`Deliveries of ${hook.name}`}>
         {all.map((one) => (

@@ -1,10 +1,12 @@
 import { useState } from 'react'
 import type { WebhookView } from '@flotilla/protocol/webhook-api'
+import { useChoice } from '../../data/use-choice.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Confirm } from '../../design/confirm.tsx'
 import { SecretOnce } from '../../design/fields.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { Deliveries } from './deliveries.tsx'
+import { SignedExample } from './signed-example.tsx'
 import { WebhookForm } from './webhook-form.tsx'
 
 interface Shown {
@@ -15,7 +17,9 @@ interface Shown {
 /** Lists webhooks and creates them; agents cannot create webhooks. */
 export function Integrations() {
   const hooks = useMesh('webhooks')
-  const [making, setMaking] = useState(false)
+  const [{ new: made }, choose] = useChoice(['new'])
+  const making = made === 'webhook'
+  const setMaking = (isOpen: boolean) => choose('new', isOpen ? 'webhook' : '')
   const [shown, setShown] = useState<Shown | null>(null)
   const all = hooks.data?.webhooks ?? []
   const onSecret = (hook: WebhookView, secret: string | null) =>
@@ -53,6 +57,7 @@ export function Integrations() {
                 <code className="mono">{window.location.origin + shown.hook.path}</code>, or the same path
                 where your mesh is reached from outside.
               </span>
+              <SignedExample hook={shown.hook} secret={shown.secret} />
             </SecretOnce>
           </div>
         )}
@@ -128,7 +133,7 @@ function Hook({
               )
             }
           >
-            Test<span className="hidden-words"> {name}</span>
+            Send a test<span className="hidden-words"> to {name}</span>
           </button>
           <button type="button" className="button small" onClick={() => setAsking('rotate')}>
             New secret<span className="hidden-words"> for {name}</span> …
@@ -145,11 +150,17 @@ function Hook({
           <button type="button" className="button small" aria-expanded={open} onClick={() => setOpen(!open)}>
             Deliveries<span className="hidden-words"> of {name}</span>
           </button>
-          <button type="button" className="button small quiet" onClick={() => setAsking('delete')}>
+          <button type="button" className="button small danger" onClick={() => setAsking('delete')}>
             Delete<span className="hidden-words"> {name}</span> …
           </button>
         </div>
       </div>
+      {signed && (
+        <details className="body">
+          <summary className="small">Example of a signed event</summary>
+          <SignedExample hook={hook} secret={null} />
+        </details>
+      )}
       {open && <Deliveries hook={hook} />}
       {asking === 'rotate' && (
         <Confirm
@@ -173,7 +184,7 @@ function Hook({
       {asking === 'delete' && (
         <Confirm
           title={`Delete ${name}?`}
-          action="Delete"
+          action={`Delete ${name}`}
           busy={remove.isPending}
           onClose={() => setAsking(null)}
           onConfirm={() => remove.mutate({ params: { id } }, { onSettled: () => setAsking(null) })}

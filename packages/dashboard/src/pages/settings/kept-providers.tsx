@@ -52,7 +52,7 @@ export function KeptProviders({ providers }: { readonly providers: readonly Prov
       {removing !== null && (
         <Confirm
           title={`Delete the stored key and address of ${removing}?`}
-          action={isServer ? 'Remove' : 'Forget'}
+          action={`${isServer ? 'Remove' : 'Forget'} ${removing}`}
           busy={remove.isPending}
           onClose={() => setRemoving(null)}
           onConfirm={() =>

@@ -177,7 +177,7 @@ function Entry({ person, onToken }: { readonly person: PersonView; readonly onTo
       {asking === 'remove' && (
         <Confirm
           title={`Remove ${name}?`}
-          action="Remove"
+          action={`Remove ${name}`}
           busy={remove.isPending}
           onClose={() => setAsking(null)}
           onConfirm={() => remove.mutate({ params }, { onSettled: () => setAsking(null) })}

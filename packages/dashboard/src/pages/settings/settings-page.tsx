@@ -1,6 +1,7 @@
 import { Suspense, lazy } from 'react'
-import type { ComponentType } from 'react'
+import type { ComponentType, ReactNode } from 'react'
 import { Link } from 'wouter'
+import { useMesh, useRefusal } from '../../data/use-mesh.ts'
 import { Reserved } from '../../design/act.tsx'
 import { Empty, Loading, PageHead } from '../../design/parts.tsx'
 import { settingsParts } from './settings-parts.ts'
@@ -16,13 +17,14 @@ const pages: Readonly<Record<SettingsPart, ComponentType>> = {
   people: lazy(async () => ({ default: (await import('./people.tsx')).People })),
   browsers: lazy(async () => ({ default: (await import('./browsers.tsx')).Browsers })),
   backup: lazy(async () => ({ default: (await import('./backup.tsx')).Backup })),
+  appearance: lazy(async () => ({ default: (await import('./appearance.tsx')).Appearance })),
 }
 
 export function SettingsPage({ part }: { readonly part: string | null }) {
   const chosen = settingsParts.find(({ id }) => id === (part ?? settingsParts[0].id))
   const Page = chosen && pages[chosen.id]
   return (
-    <Reserved call="setup" title="Settings" isPage>
+    <ForOwners isFree={chosen?.id === 'appearance'}>
       <div className="page">
         <PageHead title="Settings" />
         <div className="settings">
@@ -45,6 +47,25 @@ export function SettingsPage({ part }: { readonly part: string | null }) {
           </div>
         </div>
       </div>
-    </Reserved>
+    </ForOwners>
+  )
+}
+
+/** Shows settings to owners only, except those that a person makes for their own browser. */
+function ForOwners({ isFree, children }: { readonly isFree: boolean; readonly children: ReactNode }) {
+  const isKnown = useMesh('me').data !== undefined
+  const refusal = useRefusal({ call: 'setup' })
+  if (isFree) return children
+  return (
+    <>
+      <Reserved call="setup" title="Settings" isPage>
+        {children}
+      </Reserved>
+      {isKnown && refusal !== null && (
+        <p className="page">
+          <Link href="/settings/appearance">Colors of this browser</Link>
+        </p>
+      )}
+    </>
   )
 }

@@ -8,6 +8,7 @@ export const settingsParts = [
   { id: 'people', title: 'People' },
   { id: 'browsers', title: 'Browsers' },
   { id: 'backup', title: 'Backup' },
+  { id: 'appearance', title: 'Appearance' },
 ] as const
 
 export type SettingsPart = (typeof settingsParts)[number]['id']

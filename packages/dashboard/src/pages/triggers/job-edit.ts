@@ -1,3 +1,4 @@
+import { readScheduleWords } from './schedule-words.ts'
 import type { CronSeen, CronJobView, NewCronJob } from '@flotilla/protocol/cron-api'
 
 /** The settings of a job that a person edits, as text of form fields. */
@@ -12,6 +13,11 @@ export interface JobFields {
 }
 
 export const newJob: JobFields = { schedule: '0 9 * * *', timezone: '', message: '', when: '', enabled: true }
+
+/** Returns the fields with a schedule in words replaced by the one that it means, if it is understood. Pure. */
+export function withReadSchedule(job: JobFields): JobFields {
+  return { ...job, schedule: readScheduleWords(job.schedule) ?? job.schedule }
+}
 
 /** Pure. */
 export function fieldsOf({ schedule, timezone, message, when, enabled }: CronJobView): JobFields {

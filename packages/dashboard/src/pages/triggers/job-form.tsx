@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useId, useState } from 'react'
 import { cronLimits } from '@flotilla/protocol/cron-api'
 import type { CronJobView } from '@flotilla/protocol/cron-api'
 import { wireLimits } from '@flotilla/protocol/limits'
@@ -6,9 +6,11 @@ import { useAction, useServices } from '../../data/use-mesh.ts'
 import { useWorkingAgents } from '../../data/use-working-agents.ts'
 import { EditDialog } from '../../design/edit-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
-import { fieldsOf, jobChange, jobOf, jobText, newJob } from './job-edit.ts'
+import { fieldsOf, jobChange, jobOf, jobText, newJob, withReadSchedule } from './job-edit.ts'
 import type { JobFields } from './job-edit.ts'
 import { SchedulePreview, useSchedulePreview } from './schedule-preview.tsx'
+import { looksLikeWords, nearestScheduleWords, scheduleExamples } from './schedule-words.ts'
+import { browserTimezone, timezones } from './timezones.ts'
 import { AgentChoice, OnlyWhen, ToldWords } from './trigger-fields.tsx'
 
 const names = { schedule: 'Schedule', timezone: 'Time zone', when: 'Only when' } as const
@@ -27,13 +29,16 @@ export function JobForm({
   readonly onClose: () => void
 }) {
   const { client } = useServices()
+  const examples = useId()
   const agents = useWorkingAgents('cronCreate')
   const [chosen, setChosen] = useState(given ?? '')
   const agentId = chosen === '' ? (agents[0] ?? '') : chosen
   // The job when the form was opened; later events do not alter it.
   const [before] = useState(job === null ? null : fieldsOf(job))
-  const [after, setAfter] = useState<JobFields>(before ?? newJob)
-  const preview = useSchedulePreview(after)
+  const [typed, setTyped] = useState<JobFields>(before ?? { ...newJob, timezone: browserTimezone() })
+  const after = withReadSchedule(typed)
+  const isUnread = looksLikeWords(after.schedule)
+  const preview = useSchedulePreview(isUnread ? { ...after, schedule: '' } : after)
   const create = useAction('cronCreate', {
     done: `${agentId} has another job.`,
     stale,
@@ -61,8 +66,22 @@ export function JobForm({
     const { change: next, back } = jobChange(before ?? newJob, after)
     return { ...back, seen: next }
   }
-  const change = (part: Partial<JobFields>) => setAfter({ ...after, ...part })
+  const change = (part: Partial<JobFields>) => setTyped({ ...typed, ...part })
   const asksWords = job === null || job.mode === 'message'
+  const fault =
+    agentId === ''
+      ? 'The fleet has no agent for the job.'
+      : isUnread
+        ? `Schedule: not understood. The nearest form is “${nearestScheduleWords(after.schedule)}”.`
+        : preview?.fault
+          ? `${names[preview.fault.field]}: ${preview.fault.reason}`
+          : null
+  const missing =
+    after.schedule.trim() === ''
+      ? 'Enter a schedule for the job.'
+      : asksWords && after.message.trim() === ''
+        ? 'Enter what the agent shall do.'
+        : null
   const save = (): void => {
     const done = { onSuccess: onClose }
     if (job === null) create.mutate({ body: jobOf(agentId, after) }, done)
@@ -73,45 +92,49 @@ export function JobForm({
       title={given === null ? 'A new job' : job === null ? `A new job for ${agentId}` : `Job of ${agentId}`}
       before={before === null ? '' : jobText(before)}
       after={jobText(after)}
-      fault={
-        agentId === ''
-          ? 'The fleet has no agent for the job.'
-          : after.schedule.trim() === ''
-            ? 'Enter a schedule for the job.'
-            : preview?.fault
-              ? `${names[preview.fault.field]}: ${preview.fault.reason}`
-              : asksWords && after.message.trim() === ''
-                ? 'Enter what the agent shall do.'
-                : null
-      }
+      fault={fault ?? missing}
+      isIncomplete={fault === null}
       busy={create.isPending || update.isPending}
       onSave={save}
       onClose={onClose}
     >
       <div className="form-row">
         {given === null && <AgentChoice agents={agents} value={agentId} onChange={setChosen} />}
-        <FormField label="Schedule" hint="Five fields of cron, or every 15m.">
+        <FormField
+          label="Schedule"
+          hint="In words, such as every morning at 9; or five fields of cron, or every 15m."
+        >
           <input
-            className="input wide mono"
+            className="input wide"
+            list={examples}
             maxLength={cronLimits.scheduleMaxChars}
             spellCheck={false}
-            value={after.schedule}
+            value={typed.schedule}
             onChange={(event) => change({ schedule: event.target.value })}
           />
         </FormField>
         {job === null && (
-          <FormField label="Time zone" hint="Empty: UTC. It cannot be changed later.">
-            <input
+          <FormField label="Time zone" hint="It cannot be changed later.">
+            <select
               className="input wide"
-              maxLength={64}
-              placeholder="Europe/Berlin"
               value={after.timezone}
               onChange={(event) => change({ timezone: event.target.value })}
-            />
+            >
+              {timezones().map((zone) => (
+                <option key={zone} value={zone === 'UTC' ? '' : zone}>
+                  {zone}
+                </option>
+              ))}
+            </select>
           </FormField>
         )}
       </div>
-      {preview !== undefined && preview.fault?.field !== 'schedule' && (
+      <datalist id={examples}>
+        {scheduleExamples.map((example) => (
+          <option key={example} value={example} />
+        ))}
+      </datalist>
+      {!isUnread && preview !== undefined && preview.fault?.field !== 'schedule' && (
         <SchedulePreview schedule={after.schedule} next={preview.next} isOld={preview.isOld} />
       )}
       {asksWords && (

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import type { CronJobView } from '@flotilla/protocol/cron-api'
+import { useChoice } from '../../data/use-choice.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { useNow } from '../../data/use-now.ts'
 import { Act } from '../../design/act.tsx'
@@ -14,7 +15,13 @@ export function Jobs() {
   const jobs = useMesh('cronJobs')
   const [shown, setShown] = useState<string | null>(null)
   /** The id of the job that is edited; empty for a new one. */
-  const [changing, setChanging] = useState<string | null>(null)
+  const [edited, setEdited] = useState<string | null>(null)
+  const [{ new: made }, choose] = useChoice(['new'])
+  const changing = made === 'job' ? '' : edited
+  const setChanging = (id: string | null): void => {
+    choose('new', id === '' ? 'job' : '')
+    setEdited(id === '' ? null : id)
+  }
   // Heartbeats are on a separate card.
   const listed = (jobs.data?.jobs ?? []).filter(({ heartbeat }) => !heartbeat)
   return (

@@ -27,6 +27,7 @@ export function WatcherForm({
   const agent = fields.agent === '' ? (agents[0] ?? '') : fields.agent
   const when = fields.when === null || fields.when.trim() === '' ? null : fields.when.trim()
   const after: WatcherFields = { ...fields, path: fields.path.trim(), agent, when }
+  const fault = faultOf(after)
   const change = (part: Partial<WatcherFields>) => setFields({ ...fields, ...part })
   const send = useAction('watcherChange', {
     done: before === null ? `${after.path} is watched.` : 'The watcher is changed.',
@@ -42,7 +43,8 @@ export function WatcherForm({
       title={before === null ? 'A new watched folder' : `Watched folder ${before.path}`}
       before={before === null ? '' : watcherText(before)}
       after={watcherText(after)}
-      fault={faultOf(after)}
+      fault={fault}
+      isIncomplete={after.path === '' || fault === lacksMessage}
       busy={send.isPending}
       onSave={() => send.mutate({ body: { before, after } }, { onSuccess: onClose })}
       onClose={onClose}
@@ -89,12 +91,14 @@ export function WatcherForm({
   )
 }
 
+const lacksMessage = 'Enter what the agent shall do with a file.'
+
 function faultOf({ path, pattern, agent, message }: WatcherFields): string | null {
   if (!path.startsWith('/')) return 'Enter an absolute path, such as /srv/inbox.'
   if (pattern === '' || pattern.includes('/'))
     return 'Enter a pattern of file names in the folder, without a slash.'
   if (agent === '') return 'There is no agent to notify.'
-  return message.trim() === '' ? 'Enter what the agent shall do with a file.' : null
+  return message.trim() === '' ? lacksMessage : null
 }
 
 /** Formats one field a line, for a readable difference. Pure. */

@@ -73,7 +73,7 @@ function DeleteProject({ project: { name, members, sections, budget } }: { reado
       {asking && (
         <Confirm
           title={`Delete project ${name}?`}
-          action="Delete"
+          action={`Delete ${name}`}
           busy={remove.isPending}
           onClose={() => setAsking(false)}
           onConfirm={() =>
