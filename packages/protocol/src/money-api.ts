@@ -22,7 +22,7 @@ export const moneyEndpoints = {
   costReport: {
     method: 'GET',
     path: '/api/costs/report',
-    summary: 'Return the spend of the last days by agent, project, model or day.',
+    summary: 'Return the spend of the last days by agent, project, model, kind of run, day or hour.',
   },
 } as const satisfies Record<string, Endpoint>
 
@@ -71,7 +71,7 @@ export const budgetSetSchema = z.strictObject({
   monthly_usd: z.optional(z.nullable(z.number())),
 })
 
-export const costKeys = ['agent', 'project', 'model', 'day'] as const
+export const costKeys = ['agent', 'project', 'model', 'kind', 'day', 'hour'] as const
 export type CostKey = (typeof costKeys)[number]
 
 /** The maximum number of days of one cost report. */
@@ -134,12 +134,15 @@ export const moneyApi = {
       from: z.string(),
       to: z.string(),
       total: z.strictObject(costs),
-      /** Highest cost first; by day: oldest first. An empty key means agents without a project. */
+      /**
+       * Highest cost first; by day and hour: oldest first, hours such as `2026-11-29T14` in UTC. An empty key means agents
+       * without a project, or calls outside of runs.
+       */
       rows: z.array(
         z.strictObject({
           key: z.string(),
           ...costs,
-          /** US dollars of each day from `from` to `to`. */
+          /** US dollars of each day from `from` to `to`; empty by hour. */
           daily_usd: z.array(z.number()),
         }),
       ),

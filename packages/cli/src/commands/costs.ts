@@ -84,7 +84,9 @@ const titles: Readonly<Record<CostKey, string>> = {
   agent: 'AGENT',
   project: 'PROJECT',
   model: 'MODEL',
+  kind: 'KIND OF RUN',
   day: 'DAY',
+  hour: 'HOUR (UTC)',
 }
 
 function costTable(report: Reply<'costReport'>): string[] {
@@ -97,7 +99,7 @@ function costTable(report: Reply<'costReport'>): string[] {
       { title: titles[report.by] },
       { title: 'SPENT', align: 'right' },
       ...(isUnsure ? [{ title: 'UNCONFIRMED', align: 'right' as const }] : []),
-      { title: report.by === 'day' ? 'SHARE' : 'SHARE' },
+      { title: 'SHARE' },
       { title: 'CALLS', align: 'right' },
       { title: 'TOKENS IN', align: 'right' },
       { title: 'OUT', align: 'right' },

@@ -3,7 +3,7 @@ import { Suspense, lazy } from 'react'
 import { cacheHitRate, hasCacheUse } from '@flotilla/protocol/money-api'
 import type { BudgetView } from '@flotilla/protocol/money-api'
 import type { Reply } from '@flotilla/client/mesh-call'
-import { formatShare, formatTokens, formatUsd } from '../data/format.ts'
+import { formatCount, formatShare, formatTokens, formatUsd } from '../data/format.ts'
 import { useChoice } from '../data/use-choice.ts'
 import { saveFile } from '../data/save-file.ts'
 import { useMesh, useRefusal } from '../data/use-mesh.ts'
@@ -11,19 +11,32 @@ import { useNow } from '../data/use-now.ts'
 import { Badge, Card, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
 import { BudgetPeriod } from './budget-period.tsx'
 import { forecastMonth } from './cost-forecast.ts'
+import { costKeyWords, daysFrom, hourlySeries } from './cost-series.ts'
 import { Limits } from './settings/limits.tsx'
 import './settings/settings.css'
 
 const DailyChart = lazy(async () => ({ default: (await import('./daily-chart.tsx')).DailyChart }))
 
-const groups = ['agent', 'model', 'project', 'day'] as const
-const ranges = [7, 30, 90] as const
+const groups = ['agent', 'model', 'project', 'kind', 'day', 'hour'] as const
+const groupTitles: Readonly<Record<(typeof groups)[number], string>> = {
+  agent: 'Agent',
+  model: 'Model',
+  project: 'Project',
+  kind: 'Kind of run',
+  day: 'Day',
+  hour: 'Hour',
+}
+const ranges = [1, 7, 30, 90] as const
 const usualDays = 30
+/** Hours are shown for this many days at most: more bars would be too narrow to see. */
+const hourDaysMax = 7
 
 export function CostsPage() {
   const [choice, choose] = useChoice(['by', 'days'])
   const by = groups.find((one) => one === choice.by) ?? groups[0]
-  const days = ranges.find((one) => String(one) === choice.days) ?? usualDays
+  const chosenDays = ranges.find((one) => String(one) === choice.days) ?? usualDays
+  const isHourly = by === 'hour'
+  const days = isHourly ? Math.min(chosenDays, hourDaysMax) : chosenDays
   const report = useMesh('costReport', { query: { by, days } })
   const budgets = useMesh('budgets')
   const mayChange = useRefusal({ call: 'budgetSet' }) === null
@@ -48,7 +61,7 @@ export function CostsPage() {
         >
           {groups.map((one) => (
             <option key={one} value={one}>
-              by {one}
+              by {groupTitles[one].toLowerCase()}
             </option>
           ))}
         </select>
@@ -60,11 +73,13 @@ export function CostsPage() {
             choose('days', event.target.value === String(usualDays) ? '' : event.target.value)
           }
         >
-          {ranges.map((one) => (
-            <option key={one} value={one}>
-              {one} days
-            </option>
-          ))}
+          {ranges
+            .filter((one) => !isHourly || one <= hourDaysMax)
+            .map((one) => (
+              <option key={one} value={one}>
+                {formatCount(one, 'day')}
+              </option>
+            ))}
         </select>
       </PageHead>
       {report.error && <Failed error={report.error} retry={report.refetch} />}
@@ -73,7 +88,7 @@ export function CostsPage() {
         <>
           <div className="figures">
             <Figure
-              label={`Spent in ${days} days`}
+              label={`Spent in ${formatCount(days, 'day')}`}
               value={upTo(formatUsd(data.total.usd), data.total.unconfirmed_usd)}
             />
             <Figure label="Model calls" value={formatTokens(data.total.calls)} />
@@ -83,8 +98,8 @@ export function CostsPage() {
             <Forecast fleet={fleet} />
           </div>
           <Card
-            title={by === 'day' ? 'Dollars a day' : `Dollars a day, by ${by}`}
-            more={<span className="small muted">UTC days</span>}
+            title={chartTitle(by)}
+            more={<span className="small muted">{isHourly ? 'UTC hours' : 'UTC days'}</span>}
           >
             <div className="body">
               {data.total.usd === 0 ? (
@@ -96,14 +111,16 @@ export function CostsPage() {
               ) : (
                 <Suspense fallback={<Loading />}>
                   <DailyChart
-                    report={by === 'day' ? asOneRow(data) : data}
-                    limitUsd={fleet?.daily.limit_usd ?? null}
+                    report={chartReport(data)}
+                    limitUsd={isHourly ? null : (fleet?.daily.limit_usd ?? null)}
                   />
                 </Suspense>
               )}
             </div>
           </Card>
-          {data.rows.length > 0 && <Rows by={by} rows={by === 'day' ? data.rows.toReversed() : data.rows} />}
+          {data.rows.length > 0 && (
+            <Rows by={by} rows={by === 'day' || isHourly ? data.rows.toReversed() : data.rows} />
+          )}
         </>
       )}
       {!mayChange && budgets.error && <Failed error={budgets.error} retry={budgets.refetch} />}
@@ -132,6 +149,17 @@ function Forecast({ fleet }: { readonly fleet: BudgetView | undefined }) {
       {isOver && <Badge tone="warn">over the limit of {formatUsd(limit)}</Badge>}
     </div>
   )
+}
+
+function chartTitle(by: (typeof groups)[number]): string {
+  if (by === 'hour') return 'Dollars an hour'
+  return by === 'day' ? 'Dollars a day' : `Dollars a day, by ${groupTitles[by].toLowerCase()}`
+}
+
+/** Returns the bars of the chart: one series for days and hours, else one for each row. Pure. */
+function chartReport(report: Reply<'costReport'>) {
+  if (report.by === 'hour') return hourlySeries(report)
+  return { ...(report.by === 'day' ? asOneRow(report) : report), bars: daysFrom(report.from, report.rows) }
 }
 
 /** Sums the daily costs of all rows, because the chart draws them as one series. */
@@ -168,15 +196,15 @@ function SavedByCache({ total }: { readonly total: Reply<'costReport'>['total'] 
   )
 }
 
-function Rows({ by, rows }: { readonly by: string; readonly rows: readonly CostRow[] }) {
+function Rows({ by, rows }: { readonly by: (typeof groups)[number]; readonly rows: readonly CostRow[] }) {
   const isCached = rows.some(hasCacheUse)
   return (
-    <Card title={`By ${by}`}>
+    <Card title={`By ${groupTitles[by].toLowerCase()}`}>
       <Scrolls label="Table of costs">
         <table className="table stacks number">
           <thead>
             <tr>
-              <th>{`${by.charAt(0).toUpperCase()}${by.slice(1)}`}</th>
+              <th>{groupTitles[by]}</th>
               <th className="right">Dollars</th>
               <th className="right">Calls</th>
               <th className="right">Tokens read</th>
@@ -188,7 +216,7 @@ function Rows({ by, rows }: { readonly by: string; readonly rows: readonly CostR
           <tbody>
             {rows.map((row) => (
               <tr key={row.key}>
-                <td>{row.key === '' ? 'none' : row.key}</td>
+                <td>{costKeyWords(by, row.key)}</td>
                 <td className="right" data-label="Dollars">
                   {upTo(formatUsd(row.usd), row.unconfirmed_usd)}
                   {row.unconfirmed_usd > 0 && (

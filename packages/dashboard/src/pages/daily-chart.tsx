@@ -31,12 +31,13 @@ Chart.register(
 const coloredMax = 5
 
 interface Report {
-  readonly from: string
+  /** The labels of the bars. */
+  readonly bars: readonly string[]
   readonly rows: readonly { readonly key: string; readonly daily_usd: readonly number[] }[]
 }
 
 /**
- * Stacked bars, one a day, with a line at the daily limit of the fleet if the bars come near it. The table below has the
+ * Stacked bars, one a day or hour, with a line at the daily limit of the fleet if the bars come near it. The table below has the
  * same numbers, for people who cannot see the chart.
  */
 export function DailyChart({
@@ -66,7 +67,7 @@ export function DailyChart({
   }, [report, limitUsd])
   return (
     <div className="chart">
-      <canvas ref={canvas} role="img" aria-label="Dollars a day; the table below has the sums" />
+      <canvas ref={canvas} role="img" aria-label="Dollars over time; the table below has the sums" />
     </div>
   )
 }
@@ -75,7 +76,7 @@ function drawChart(canvas: HTMLCanvasElement, report: Report, limitUsd: number |
   const color = colorReader()
   const colored = report.rows.slice(0, coloredMax)
   const rest = report.rows.slice(coloredMax)
-  const days = daysFrom(report.from, report.rows[0]?.daily_usd.length ?? 0)
+  const days = report.bars
   const datasets = colored.map((row, index) => ({
     label: row.key === '' ? 'none' : row.key,
     data: [...row.daily_usd],
@@ -161,15 +162,4 @@ function colorReader(): (name: string) => string {
     probe.remove()
     return color
   }
-}
-
-function daysFrom(from: string, count: number): readonly string[] {
-  const first = Date.parse(`${from}T00:00:00Z`)
-  return Array.from({ length: count }, (_, day) =>
-    new Date(first + day * 86_400_000).toLocaleDateString('en-GB', {
-      day: 'numeric',
-      month: 'short',
-      timeZone: 'UTC',
-    }),
-  )
 }

@@ -25,7 +25,7 @@ export interface CostRow {
     readonly written_usd: number
     readonly saved_usd: number
   }
-  /** US dollars of each day, oldest first. */
+  /** US dollars of each day, oldest first; empty by hour. */
   readonly daily_usd: number[]
 }
 
@@ -42,7 +42,32 @@ export type ReportCosts = (
   query: { readonly by: CostKey; readonly days: number },
 ) => CostReport
 
-const columns = { agent: 'agent_id', project: 'project', model: 'model', day: 'day' } as const
+/** Where the sums of each grouping are, what its keys are, and the day of a row. */
+const ofDays = { calls: 'spend_daily', caches: 'spend_cache', day: 'day', at: 'day' } as const
+const ofHours = {
+  calls: 'spend_hourly',
+  caches: 'spend_hourly',
+  day: 'substr(hour, 1, 10)',
+  at: 'hour',
+} as const
+const groupings = {
+  agent: { ...ofDays, key: 'agent_id' },
+  project: { ...ofDays, key: 'project' },
+  model: { ...ofDays, key: 'model' },
+  day: { ...ofDays, key: 'day' },
+  kind: { ...ofHours, key: 'kind' },
+  hour: { ...ofHours, key: 'hour' },
+} as const satisfies Record<CostKey, Grouping>
+
+interface Grouping {
+  readonly calls: string
+  readonly caches: string
+  readonly day: string
+  readonly key: string
+  /** The column of the time, which begins with the day. */
+  readonly at: string
+}
+
 const dayMs = 24 * 3600 * 1000
 
 const foundSchema = z.object({
@@ -75,28 +100,33 @@ export function createReportCosts(deps: {
     const now = deps.clock.now()
     const listed = Array.from({ length: days }, (_, index) => utcDay(now - (days - 1 - index) * dayMs))
     const from = listed[0] ?? utcDay(now)
+    const { calls, day, key, at } = groupings[by]
     const found = deps.database
       .prepare(
-        `SELECT ${columns[by]} AS key, day, ${summed('cost_nano')} AS nano, ${summed('unconfirmed_nano')} AS unconfirmed, ${summed('calls')} AS calls,
-          ${summed('prompt_tokens')} AS prompt, ${summed('completion_tokens')} AS completion FROM spend_daily WHERE day >= ? GROUP BY ${columns[by]}, day`,
+        `SELECT ${key} AS key, ${day} AS day, ${summed('cost_nano')} AS nano, ${summed('unconfirmed_nano')} AS unconfirmed, ${summed('calls')} AS calls,
+          ${summed('prompt_tokens')} AS prompt, ${summed('completion_tokens')} AS completion FROM ${calls} WHERE ${at} >= ? GROUP BY 1, 2`,
       )
       .all(from)
       .map((row) => foundSchema.parse(row))
-    const caches = cachesBy(deps.database, columns[by], from)
-    const place = new Map(listed.map((day, index) => [day, index]))
+    const caches = cachesBy(deps.database, groupings[by], from)
+    const place = new Map(listed.map((one, index) => [one, index]))
     const byKey = new Map<string, { sum: Sum; daily: number[] }>()
     const total = emptySum()
     for (const row of found) {
       let known = byKey.get(row.key)
-      if (!known) byKey.set(row.key, (known = { sum: emptySum(), daily: listed.map(() => 0) }))
+      if (!known)
+        byKey.set(row.key, (known = { sum: emptySum(), daily: by === 'hour' ? [] : listed.map(() => 0) }))
       const more = { ...row, cache: caches(row.key, row.day) }
       add(known.sum, more)
       add(total, more)
-      const at = place.get(row.day)
-      if (at !== undefined) known.daily[at] = (known.daily[at] ?? 0) + usdFromNano(row.nano)
+      const index = place.get(row.day)
+      if (index !== undefined && by !== 'hour')
+        known.daily[index] = (known.daily[index] ?? 0) + usdFromNano(row.nano)
     }
     const rows = [...byKey].map(([key, { sum, daily }]) => ({ key, ...totalView(sum), daily_usd: daily }))
-    rows.sort(by === 'day' ? byName : (one, other) => other.usd - one.usd || byName(one, other))
+    rows.sort(
+      by === 'day' || by === 'hour' ? byName : (one, other) => other.usd - one.usd || byName(one, other),
+    )
     return { by, from, to: listed.at(-1) ?? from, total: totalView(total), rows }
   }
 }
@@ -112,17 +142,21 @@ const cacheSchema = z.object({
 })
 
 /** Reads the use of prompt caches since a day; returns a function that returns the use of one group on one day. */
-function cachesBy(database: Database, column: string, from: string): (key: string, day: string) => CacheUse {
+function cachesBy(
+  database: Database,
+  { caches, day, key, at }: Grouping,
+  from: string,
+): (key: string, day: string) => CacheUse {
   const rows = database
     .prepare(
-      `SELECT ${column} AS key, day, ${summed('read_tokens')} AS readTokens, ${summed('written_tokens')} AS writtenTokens,
+      `SELECT ${key} AS key, ${day} AS day, ${summed('read_tokens')} AS readTokens, ${summed('written_tokens')} AS writtenTokens,
         ${summed('read_nano')} AS readNano, ${summed('written_nano')} AS writtenNano,
-        CAST(${readable('total(saved_nano)')} AS INTEGER) AS savedNano FROM spend_cache WHERE day >= ? GROUP BY ${column}, day`,
+        CAST(${readable('total(saved_nano)')} AS INTEGER) AS savedNano FROM ${caches} WHERE ${at} >= ? GROUP BY 1, 2`,
     )
     .all(from)
     .map((row) => cacheSchema.parse(row))
-  const found = new Map(rows.map(({ key, day, ...use }) => [`${day} ${key}`, use]))
-  return (key, day) => found.get(`${day} ${key}`) ?? noCacheUse
+  const found = new Map(rows.map((row) => [`${row.day} ${row.key}`, row]))
+  return (group, onDay) => found.get(`${onDay} ${group}`) ?? noCacheUse
 }
 
 function emptySum(): Sum {

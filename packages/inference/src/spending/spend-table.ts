@@ -3,7 +3,7 @@ import type { Database } from '@flotilla/foundation/storage'
 import { isWithoutCache, noCacheUse } from './cache-use.ts'
 import type { CacheUse } from './cache-use.ts'
 import { bookable, grown, readable, summable } from './ledger-bounds.ts'
-import { agentScope, fleetScope, monthOf, projectScope, runScope, taskScope } from './sum-scopes.ts'
+import { agentScope, fleetScope, monthOf, projectScope, runScope, taskScope, utcHour } from './sum-scopes.ts'
 import type { UnknownCost } from './unknown-cost.ts'
 
 /** One model call with its reserved cost. */
@@ -43,9 +43,11 @@ export interface SpendClosing {
 /** The amounts that are added to each sum to which a row belongs. */
 type SpendChange = SpendTotal
 
-/** The sum of several calls of the same day and model. */
+/** The sum of several calls of the same run, hour and model. */
 interface SpendSum {
   readonly row: SpendRow
+  /** UTC, `2026-11-21T14`: the hour in which the calls began. */
+  readonly hour: string
   readonly costNano: number
   readonly unconfirmedNano: number
   readonly calls: number
@@ -73,7 +75,7 @@ export interface SpendTable {
   ): void
   /** Moves the cost of calls from the reserved money of `openId`, if that row is open, to the spent money. */
   pay(row: Omit<SpendRow, 'reservedNano'>, openId: string | null, change: SpendChange): void
-  /** Updates the sums for reports by day and model, and for the audit log; `pay` updates those for budgets. */
+  /** Updates the sums for reports by day, hour, kind of run and model, and for the audit log; `pay` updates those for budgets. */
   report(sum: SpendSum): void
   /** Settles an open row in full. Returns false, and changes nothing, if the row is no longer open. */
   settleOpen(row: SpendRow, at: number): boolean
@@ -93,6 +95,8 @@ const rowSchema = z.object({
   day: z.string(),
   reservedNano: z.number(),
 })
+
+const openedSchema = z.object({ openedAt: z.number() })
 
 /** The column of each sum. */
 const totals = {
@@ -136,6 +140,11 @@ const sql = {
   cache: `INSERT INTO spend_cache (day, agent_id, project, model, ${cacheColumns.join(', ')})
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (day, agent_id, project, model) DO UPDATE SET ${cacheColumns.map(grown).join(', ')}`,
+  hourly: `INSERT INTO spend_hourly (hour, kind, cost_nano, unconfirmed_nano, calls, prompt_tokens, completion_tokens,
+      ${cacheColumns.join(', ')})
+    VALUES (?, coalesce((SELECT kind FROM runs WHERE id = ?), ''), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (hour, kind) DO UPDATE SET ${grownReport}, ${cacheColumns.map(grown).join(', ')}`,
+  openedAt: `SELECT opened_at AS openedAt FROM spend WHERE id = ?`,
   unjournaled: `INSERT INTO spend_unjournaled (agent_id, run_id, project, model, cost_nano, unconfirmed_nano, calls,
       prompt_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (agent_id, run_id, project, model) DO UPDATE SET ${grownReport}`,
@@ -168,15 +177,16 @@ export function createSpendTable(database: Database): SpendTable {
   }
 
   function report(sum: SpendSum): void {
-    const { row, costNano, unconfirmedNano, calls, promptTokens, completionTokens } = sum
+    const { row, hour, costNano, unconfirmedNano, calls, promptTokens, completionTokens } = sum
     const { day, agentId, runId, model } = row
     const project = row.project ?? ''
     const sums = [costNano, unconfirmedNano, calls, promptTokens, completionTokens].map(summable)
     database.prepare(sql.daily).run(day, agentId, project, model, ...sums)
     database.prepare(sql.unjournaled).run(agentId, runId ?? '', project, model, ...sums)
-    if (isWithoutCache(sum.cache)) return
     const { readTokens, writtenTokens, readNano, writtenNano, savedNano } = sum.cache
     const used = [readTokens, writtenTokens, readNano, writtenNano, savedNano].map(summable)
+    database.prepare(sql.hourly).run(hour, runId, ...sums, ...used)
+    if (isWithoutCache(sum.cache)) return
     database.prepare(sql.cache).run(day, agentId, project, model, ...used)
   }
 
@@ -209,7 +219,9 @@ export function createSpendTable(database: Database): SpendTable {
       const { reservedNano: costNano } = row
       const paid = { unconfirmedNano: costNano, calls: 1 }
       addToTotals(row, { ...nothing, ...paid, openNano: -costNano, spentNano: costNano })
-      report({ row, ...paid, costNano, promptTokens: 0, completionTokens: 0, cache: noCacheUse })
+      const opened = openedSchema.parse(database.prepare(sql.openedAt).get(row.id))
+      const hour = utcHour(opened.openedAt)
+      report({ row, hour, ...paid, costNano, promptTokens: 0, completionTokens: 0, cache: noCacheUse })
       return true
     },
     openRowsOfOthers: (life) =>

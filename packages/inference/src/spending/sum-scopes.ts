@@ -22,6 +22,11 @@ export function utcDay(at: number): string {
   return new Date(at).toISOString().slice(0, 10)
 }
 
+/** `2026-11-21T14:…` gives `2026-11-21T14`. */
+export function utcHour(at: number): string {
+  return new Date(at).toISOString().slice(0, 13)
+}
+
 const dayMs = 24 * 3600 * 1000
 
 /** Does the same as `utcDay`, but formats the text only once a day. */

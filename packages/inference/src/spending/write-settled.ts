@@ -9,6 +9,7 @@ import type { Hold, Holds } from './holds.ts'
 import { usdFromNano } from './money.ts'
 import type { Reservation } from './reservation.ts'
 import type { SpendClosing, SpendRow, SpendTable } from './spend-table.ts'
+import { utcHour } from './sum-scopes.ts'
 import type { TaskCalls } from './task-calls.ts'
 
 /** A finished call that is not written yet. */
@@ -32,6 +33,7 @@ export interface WriteDeps {
 
 interface Sum {
   readonly row: SpendRow
+  readonly hour: string
   readonly hold: Hold | null
   costNano: number
   unconfirmedNano: number
@@ -42,7 +44,7 @@ interface Sum {
   cache: CacheUse
 }
 
-/** Runs inside a transaction. Writes budget sums once per run and day, and report sums once per model. */
+/** Runs inside a transaction. Writes budget sums once per run and day, and report sums once per model and hour. */
 export function writeSettled(deps: WriteDeps, batch: readonly SettledCall[]): void {
   const closedAt = deps.clock.now()
   const byRun = new Map<string, Sum>()
@@ -55,7 +57,7 @@ export function writeSettled(deps: WriteDeps, batch: readonly SettledCall[]): vo
     if (closing === null) continue
     const run = `${row.agentId} ${row.runId} ${row.project} ${row.day} ${hold?.row.id}`
     add(byRun, run, { reservation, closing })
-    add(byModel, `${run} ${row.model}`, { reservation, closing })
+    add(byModel, `${run} ${row.model} ${utcHour(openedAt)}`, { reservation, closing })
   }
   for (const sum of byModel.values()) deps.spend.report(sum)
   for (const sum of byRun.values()) {
@@ -87,7 +89,7 @@ function add(
 ): void {
   let sum = sums.get(key)
   if (!sum) {
-    const { row, hold } = reservation
+    const { row, hold, openedAt } = reservation
     const nothing = {
       costNano: 0,
       unconfirmedNano: 0,
@@ -96,7 +98,7 @@ function add(
       promptTokens: 0,
       completionTokens: 0,
     }
-    sum = { row, hold, ...nothing, cache: noCacheUse }
+    sum = { row, hold, hour: utcHour(openedAt), ...nothing, cache: noCacheUse }
     sums.set(key, sum)
   }
   sum.costNano += closing.costNano

@@ -6,6 +6,7 @@ import { generatedCredentialsMigration } from './20261128134500-generated-creden
 import { taskListsMigration } from './20261128172300-task-lists.ts'
 import { returnedSteersMigration } from './20261128174400-returned-steers.ts'
 import { unconfirmedUsageMigration } from './20261128214500-unconfirmed-usage.ts'
+import { hourlySpendMigration } from './20261129020000-hourly-spend.ts'
 import { walletChargesMigration } from './20261128133500-wallet-charges.ts'
 
 /**
@@ -22,4 +23,5 @@ export const allMigrations: readonly Migration[] = [
   taskListsMigration,
   returnedSteersMigration,
   unconfirmedUsageMigration,
+  hourlySpendMigration,
 ]

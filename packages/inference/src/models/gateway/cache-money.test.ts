@@ -121,4 +121,30 @@ describe('money of calls with a prompt cache', () => {
       ])
     })
   })
+
+  test('the report by hour and by kind of run has the costs of the report by model, caches included', async () => {
+    await withModelPath({ settings, agentModel: model }, async ({ upstream, parts }) => {
+      upstream.answerWith((_call, response) =>
+        answerWhole(response, undefined, {
+          prompt_tokens: 50,
+          completion_tokens: 1,
+          prompt_tokens_details: { cached_tokens: 20 },
+        }),
+      )
+      const body = completionBody({ model, max_tokens: 8 })
+      await parts.complete(workerCaller, { body, signal: new AbortController().signal })
+      parts.spending.flush()
+      const report = createReportCosts({ ...parts.deps, database: parts.database })
+      const byModel = report(person, { by: 'model', days: 1 })
+      const byKind = report(person, { by: 'kind', days: 1 })
+      const byHour = report(person, { by: 'hour', days: 1 })
+      expect(byModel.total.cache.read_tokens).toBe(20)
+      expect(byKind.total).toEqual(byModel.total)
+      expect(byHour.total).toEqual(byModel.total)
+      expect(byKind.rows[0]?.daily_usd).toEqual(byModel.rows[0]?.daily_usd)
+      const opened = parts.database.prepare('SELECT opened_at FROM spend').get()
+      const hour = new Date(Number(opened?.['opened_at'])).toISOString().slice(0, 13)
+      expect(byHour.rows).toMatchObject([{ key: hour, daily_usd: [] }])
+    })
+  })
 })
