@@ -89,6 +89,8 @@ export async function egressModules(kernel: Kernel, needs: EgressNeeds) {
     settingsFile,
     egress: egress.api,
     credentials: credentials.api,
+    approvals: work.approvals,
+    held: shares.held.replies,
     loop: shares.calls,
     checkEffect: work.checkEffect,
     rate: { take: (agentId) => rates.take(agentId, 'http') },

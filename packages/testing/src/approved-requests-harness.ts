@@ -2,6 +2,7 @@ import { Problem } from '../../protocol/src/problem.ts'
 import { createEffectOnce } from '../../foundation/src/effects/effect-once.ts'
 import { silentLog } from '../../foundation/src/platform/log.ts'
 import { httpRequestSchema } from '../../protocol/src/mesh-agent-api.ts'
+import { createApprovedEffects } from '../../egress/src/egress/approved/approved-effect.ts'
 import { createApprovedRequests, httpApprovalKind } from '../../egress/src/egress/fetch/approved-requests.ts'
 import type { ApprovedRequests } from '../../egress/src/egress/fetch/approved-requests.ts'
 import { createApprovals } from '../../work/src/approvals/approvals.ts'
@@ -41,13 +42,13 @@ export function aHomeThatAsks() {
       runCosts: () => null,
       log: silentLog,
     })
-    const approved = createApprovedRequests({
+    const effects = createApprovedEffects({
       ask: approvals.ask,
       effects: createEffectOnce(harness),
       runs: harness.ledger.queries,
-      send,
       newId: harness.newId,
     })
+    const approved = createApprovedRequests({ approved: effects, send })
     kinds[httpApprovalKind] = approved.kind
     /** Returns the id of the approval that a request waits for. */
     const ask = (request: object = {}): string => {

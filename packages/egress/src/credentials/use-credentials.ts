@@ -58,13 +58,13 @@ export interface CredentialCall {
   ): { readonly value: string; readonly origins: readonly string[] } | null
   /**
    * Replaces placeholders and handles in the headers of a program's request, names and values in turn, for a
-   * destination that is inspected. `require` gets the names of the credentials, none included, before a value is
-   * read, and throws to refuse the request. Problems of `fillIn`.
+   * destination that is inspected. `mayFill` gets the names of the credentials, none included, before a value is
+   * read. It throws to refuse the request, and returns false to leave the headers as they are. Problems of `fillIn`.
    */
   fillHeaders(
     url: URL,
     raw: readonly string[],
-    require?: (names: readonly string[]) => void,
+    mayFill?: (names: readonly string[]) => boolean,
   ): readonly string[]
   /** Removes values from answers of this destination; null if no credential of the agent may be sent there. */
   scrubOf(url: URL): AnswerScrub | null
@@ -206,7 +206,7 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
 
   function fillHeaders(
     caller: Caller,
-    { url, raw, require }: { url: URL; raw: readonly string[]; require: (names: readonly string[]) => void },
+    { url, raw, mayFill }: { url: URL; raw: readonly string[]; mayFill: (names: readonly string[]) => boolean },
   ): readonly string[] {
     const { agentId } = caller.kind === 'agent' ? caller : { agentId: '' }
     const held = usable(caller).map((secret) => ({
@@ -215,7 +215,7 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
     }))
     const found = findHeaders(raw, held)
     if (found.length === 0) {
-      require([])
+      mayFill([])
       return raw
     }
     const headers: Record<string, string> = Object.fromEntries(found.map(({ name, text }) => [name, text]))
@@ -225,7 +225,7 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
     }
     const request = { url: url.origin, headers, body: '' }
     const names = namesInRequest(request)
-    require(names)
+    if (!mayFill(names)) return raw
     return writeHeaders(raw, found, filled(caller, request, names).headers)
   }
 
@@ -233,7 +233,7 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
     get scrub() {
       return scrubFor(usable(caller))
     },
-    fillHeaders: (url, raw, require = () => {}) => fillHeaders(caller, { url, raw, require }),
+    fillHeaders: (url, raw, mayFill = () => true) => fillHeaders(caller, { url, raw, mayFill }),
     scrubOf: (url) => {
       const secrets = usable(caller).filter((secret) => refusal(secret, url) === null)
       return secrets.length === 0 ? null : { text: scrubFor(secrets), bytes: createByteScrub(secrets) }

@@ -11,6 +11,9 @@ import type { EffectOnce } from '@flotilla/foundation/effects'
 import type { CheckEffect } from '@flotilla/identity/policy'
 import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
 import { egressAgentRoutes } from './agent.routes.ts'
+import type { Socket } from 'node:net'
+import { createApprovedEffects } from './approved/approved-effect.ts'
+import type { ApprovedEffects } from './approved/approved-effect.ts'
 import { createFetchMedia } from './fetch/fetch-media.ts'
 import type { FetchMediaForAgent } from './fetch/fetch-media.ts'
 import { createApprovedRequests, httpApprovalKind } from './fetch/approved-requests.ts'
@@ -19,11 +22,15 @@ import type { ForwardRequest, ForwardRequestDeps } from './fetch/forward-request
 import { createPinnedFetch } from './fetch/pinned-fetch.ts'
 import type { PinnedFetch } from './fetch/pinned-fetch.ts'
 import { mcpAgentRoutes } from './mcp/agent.routes.ts'
+import { createApprovedCalls, mcpApprovalKind } from './mcp/approved-calls.ts'
 import { createExchangeWithServer } from './mcp/exchange-with-server.ts'
 import type { ClosedNetworks } from './policy/closed-networks.ts'
 import { destinationDoubts } from './policy/destination-doubts.ts'
+import { createChooseRoute } from './policy/choose-route.ts'
+import type { Destination } from './policy/destination.ts'
 import { createOutboundFilter } from './policy/outbound-filter.ts'
 import type { ConnectProxy, ServedProxy } from './proxy/connect-proxy.ts'
+import { dial } from './proxy/proxy-tunnel.ts'
 import { createForwardProxy } from './proxy/forward-proxy.ts'
 import type { Inspector } from './proxy/inspected-connection.ts'
 import { createWebSearch, searchSetup } from './search/web-search.ts'
@@ -40,6 +47,10 @@ export interface Egress {
   }
   /** Provides what inspects the hosts that the owner names; until then every host is a tunnel. */
   inspectBy(inspector: Inspector): void
+  /** Connects to a destination for an agent, after the outbound filter has checked it. */
+  readonly dialFor: (agentId: string, destination: Destination, signal: AbortSignal) => Promise<Socket>
+  /** Effects that a rule of the owner asks for. */
+  readonly approved: ApprovedEffects
   /** Fetches an image or a document that a model call names by URL. */
   readonly fetchMedia: FetchMediaForAgent
   /** Fetches for the mesh from local services, given as exact `host:port`; nothing else is reachable. */
@@ -72,6 +83,8 @@ export interface EgressNeeds {
   readonly shares: { readonly calls: LoopShare; readonly held: { readonly replies: HeldBytes } }
 }
 
+export { approvalRequired, approvedEffectArgs } from './approved/approved-effect.ts'
+export type { AgentCaller, ApprovedEffects } from './approved/approved-effect.ts'
 export { startDeadline } from './fetch/deadline.ts'
 export type { PinnedFetch } from './fetch/pinned-fetch.ts'
 export { boundChunks } from './fetch/bound-chunks.ts'
@@ -114,11 +127,30 @@ export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModu
   kernel.fleetEvents.outboundDoubts.subscribe(({ url, agentId }) =>
     destinationDoubts(url, agentId === null ? filterOfMesh : filterFor(agentId)),
   )
-  const forwardRequest = openRequests(kernel, needs, leaving)
+  const approved = createApprovedEffects({
+    ...kernel,
+    ask: needs.approvals.ask,
+    effects: needs.effects,
+    runs: needs.runs.queries,
+  })
+  const forwardRequest = openRequests(approved, needs.approvals, leaving)
+  const serversOf = needs.agents.registry.mcpServers.of
+  const exchanging = { ...leaving, held: held.replies, serversOf }
+  const calls = createApprovedCalls({
+    ...kernel,
+    approved,
+    serversOf,
+    // The run waits; the record of effects aborts the call if the run ends.
+    exchange: createExchangeWithServer({ ...exchanging, isOver: () => false, ask: () => {} }),
+  })
+  needs.approvals.addKind(mcpApprovalKind, calls.kind)
   const exchange = createExchangeWithServer({
-    ...leaving,
-    held: held.replies,
-    serversOf: needs.agents.registry.mcpServers.of,
+    ...exchanging,
+    ask: calls.ask,
+    isOver: (agentId, run) => {
+      const live = liveRunOf(agentId)
+      return live?.runId !== run?.runId || live?.fence !== run?.fence
+    },
   })
   const webSearch = createWebSearch({
     ...kernel,
@@ -143,6 +175,11 @@ export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModu
         },
       },
       inspectBy: forwarding.inspectBy,
+      dialFor: async (agentId, destination, signal) => {
+        const route = await createChooseRoute(filterFor(agentId))(destination, 'https:', signal)
+        return dial({ tunnel: { destination }, route }, signal)
+      },
+      approved,
       fetchMedia: createFetchMedia(leaving),
       fetchForMesh: createPinnedFetch(filterOfMesh),
       fetchAt: (places) => createPinnedFetch(filterAt(places)),
@@ -164,18 +201,12 @@ export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModu
 
 /** Creates `http_request`, and the kind of approval by which a request that a rule asks for is sent. */
 function openRequests(
-  kernel: EgressKernel,
-  { approvals, effects, runs }: Pick<EgressNeeds, 'approvals' | 'effects' | 'runs'>,
+  approved: ApprovedEffects,
+  approvals: EgressNeeds['approvals'],
   leaving: Omit<ForwardRequestDeps, 'ask'>,
 ): ForwardRequest {
   const send = createForwardRequest({ ...leaving, ask: () => {} })
-  const approved = createApprovedRequests({
-    ...kernel,
-    ask: approvals.ask,
-    effects,
-    runs: runs.queries,
-    send,
-  })
-  approvals.addKind(httpApprovalKind, approved.kind)
-  return createForwardRequest({ ...leaving, ask: approved.ask })
+  const requests = createApprovedRequests({ approved, send })
+  approvals.addKind(httpApprovalKind, requests.kind)
+  return createForwardRequest({ ...leaving, ask: requests.ask })
 }

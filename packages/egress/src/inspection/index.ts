@@ -1,14 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { homeTag } from '@flotilla/fleet/sandbox'
 import type { SettingsFile } from '@flotilla/foundation/config'
-import type { LoopShare } from '@flotilla/foundation/intake'
+import type { HeldBytes, LoopShare } from '@flotilla/foundation/intake'
 import type { MeshModule } from '@flotilla/identity/kernel'
 import type { CallRate } from '@flotilla/identity/access'
 import type { CheckEffect } from '@flotilla/identity/policy'
+import type { ApprovalDesk } from '@flotilla/work/approvals'
 import type { Credentials } from '../credentials/index.ts'
 import { listNamesHost } from '../egress/index.ts'
 import type { Egress } from '../egress/index.ts'
 import type { EgressKernel } from '../events/index.ts'
+import { createKeptBodyTable } from './asked/kept-body-table.ts'
+import { createOpenAnswers } from './asked/open-answers.ts'
+import { createProgramRequests, programRequestKind } from './asked/program-requests.ts'
+import { createSendKept } from './asked/send-kept.ts'
 import { createHostCertificates } from './authority/host-certificates.ts'
 import { openAuthority } from './authority/open-authority.ts'
 import { createHandshakeFailures } from './handshake-failures.ts'
@@ -25,7 +30,10 @@ export interface InspectionNeeds {
   /** The file with the key and the certificate of the fleet's authority. */
   readonly authorityFile: string
   readonly settingsFile: Pick<SettingsFile, 'editAll'>
-  readonly egress: Pick<Egress, 'inspectBy'>
+  readonly egress: Pick<Egress, 'inspectBy' | 'dialFor' | 'approved'>
+  readonly approvals: Pick<ApprovalDesk, 'addKind'>
+  /** Counts the bytes of bodies that are kept for a person while they arrive. */
+  readonly held: HeldBytes
   readonly credentials: Pick<Credentials, 'open' | 'forPrograms'>
   readonly loop: Pick<LoopShare, 'spend' | 'require' | 'turn'>
   readonly rate: Pick<CallRate, 'take'>
@@ -49,12 +57,25 @@ export async function inspectionModule(kernel: EgressKernel, needs: InspectionNe
   kernel.fleetEvents.programSetups.subscribe((agentId) =>
     hosts().length === 0 ? [] : [trust, placeholderFiles(needs.credentials.forPrograms(agentId))],
   )
+  const takeTurn = createTakeTurn({ ...kernel, ...needs, credentials: needs.credentials.open })
+  const secure = createSecureServer()
+  const asked = createProgramRequests({
+    ...needs,
+    approved: needs.egress.approved,
+    database: kernel.database,
+    bodies: createKeptBodyTable(kernel.database),
+    answers: createOpenAnswers({ clock }),
+    send: createSendKept({ takeTurn, dialFor: needs.egress.dialFor, secure, clock }),
+    holdMs: () => kernel.settings().egress.hold_asked_seconds * 1000,
+  })
+  needs.approvals.addKind(programRequestKind, asked.kind)
   needs.egress.inspectBy({
     isInspected: (host) => listNamesHost(hosts(), host),
     serve: createInspectedServer({
       certificateOf: createHostCertificates({ authority, clock }),
-      takeTurn: createTakeTurn({ ...kernel, ...needs, credentials: needs.credentials.open }),
-      secure: createSecureServer(),
+      takeTurn,
+      ask: asked.ask,
+      secure,
       onHandshakeFailed: ({ identity, destination }, why) => {
         const { agentId } = identity.caller
         if (!failures.note(agentId, destination.host, why)) return

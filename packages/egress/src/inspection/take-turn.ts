@@ -7,14 +7,10 @@ import type { CheckEffect } from '@flotilla/identity/policy'
 import type { OpenCredentials } from '../credentials/index.ts'
 import { decidedMethod, textOf } from '../egress/index.ts'
 import { cleanAnswer, unchanged } from './clean-answer.ts'
-import type { TakeTurn } from './terminate/inspected-server.ts'
+import type { AskedTurn, TakeTurn } from './terminate/inspected-server.ts'
 
 /** Methods that change nothing; their requests are counted and not recorded one by one. */
 const reading: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
-
-/** Tells a program what to do where a rule says that a person is asked. */
-const insteadOfAsking =
-  'no person can be asked about a request of a program; use http_request for this address'
 
 /** The maximum length of a path in the audit log, in characters. */
 const pathMaxChars = 300
@@ -47,20 +43,35 @@ export function createTakeTurn(deps: TakeTurnDeps): TakeTurn {
     const url = new URL(`https://${textOf(destination)}/`)
     const credentials = deps.credentials(caller)
     const scrub = credentials.scrubOf(url)
-    const fill = (headers: readonly string[]) =>
-      credentials.fillHeaders(url, scrub === null ? headers : uncompressed(headers), (names) => {
-        const details = {
-          tool: 'connect',
-          method: decidedMethod(method, headers),
-          host: plainHost(destination.host),
-          // The path as it is sent: a URL parser would resolve dots and read a second slash as a host.
-          path: path.split('?', 1)[0] ?? '/',
-          credentials: names,
-        } as const
-        deps.checkEffect.requireAllowed(caller, details, insteadOfAsking)
-      })
+    /** Fills the headers in unless a person must approve the request first. */
+    const fill = (headers: readonly string[], isApproved: boolean) => {
+      const asked: AskedTurn[] = []
+      const filled = credentials.fillHeaders(
+        url,
+        scrub === null ? headers : uncompressed(headers),
+        (names) => {
+          const decision = deps.checkEffect(caller, {
+            tool: 'connect',
+            method: decidedMethod(method, headers),
+            host: plainHost(destination.host),
+            // The path as it is sent: a URL parser would resolve dots and read a second slash as a host.
+            path: path.split('?', 1)[0] ?? '/',
+            credentials: names,
+          })
+          if (decision.verdict !== 'ask' || isApproved) return true
+          asked.push({ decision, credentials: names })
+          return false
+        },
+      )
+      return { filled, asked: asked[0] }
+    }
     return {
-      fill: (headers) => deps.loop.spend(agentId, () => fill(headers)),
+      fill: (headers) =>
+        deps.loop.spend(agentId, () => {
+          const { filled, asked } = fill(headers, false)
+          return asked === undefined ? { headers: filled } : { asked }
+        }),
+      fillApproved: (headers) => deps.loop.spend(agentId, () => fill(headers, true).filled),
       answer: scrub === null ? unchanged : cleanAnswer(scrub, (work) => deps.loop.spend(agentId, work)),
       settled: (result) => {
         if (reading.includes(method) && 'status' in result) return

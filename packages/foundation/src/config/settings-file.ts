@@ -79,6 +79,11 @@ const egressSchema = z.strictObject({
    * hosts stay tunnels.
    */
   inspected_hosts: z.array(inspectedHost).max(200).default([]),
+  /**
+   * How long a program's request to an inspected host is held open while a person is asked about it, in seconds. With
+   * 0 the program gets an error at once. The request is kept for the person in both cases.
+   */
+  hold_asked_seconds: z.number().int().min(0).max(600).default(0),
   /** Requests of agents use the proxy of HTTP_PROXY and HTTPS_PROXY, like the mesh's own calls. */
   use_proxy: z.boolean().default(false),
   /**

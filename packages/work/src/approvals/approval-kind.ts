@@ -1,3 +1,4 @@
+import type { ApprovalState } from '@flotilla/protocol/agent-edit'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Action, PersonAtTerminal } from '@flotilla/identity/access'
 
@@ -36,6 +37,8 @@ export interface ApprovalKind {
   readonly ifCutOff: 'again' | 'unknown'
   /** For an interrupted action that may be repeated: returns a description if the action was completed; else null. */
   wasDone(args: JsonObject): string | null
+  /** Called in the transaction that decides the approval finally, with the state that it gets. */
+  settled?(args: JsonObject, state: ApprovalState): void
 }
 
 export type ApprovalKinds = Readonly<Record<string, ApprovalKind>>

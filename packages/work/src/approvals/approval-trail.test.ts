@@ -72,7 +72,7 @@ function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wi
   })
   const ask = (what = 'all', caller: Caller = operator) =>
     approvals.ask(caller, { kind: 'wipe', args: { what } })
-  const move = createMoveApproval({ ...shared, table })
+  const move = createMoveApproval({ ...shared, table, kinds })
   return { approvals, ask, kinds, clock, journal, events, told: notified, table, move }
 }
 

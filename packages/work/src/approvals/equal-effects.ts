@@ -11,9 +11,11 @@ import { canonicalJson } from '@flotilla/foundation/journal'
 const effectArguments: Readonly<Record<string, readonly string[]>> = {
   // The reason of a deletion is left out, because it does not change the effect.
   'delete-agent': ['agent_id', 'created_at'],
-  // `does` names chain, destination, token and amount; fee, prices and the requesting run are left out.
   // The time limit, the rule and the requesting run change nothing of what is sent.
   'http-request': ['agent_id', 'method', 'url', 'headers', 'body'],
+  'program-request': ['agent_id', 'host', 'port', 'method', 'path', 'headers', 'body_sha256'],
+  'mcp-call': ['agent_id', 'server', 'server_sha256', 'call'],
+  // `does` names chain, destination, token and amount; fee, prices and the requesting run are left out.
   [paymentApprovalKind]: ['agent_id', 'from', 'does'],
 }
 

@@ -5,6 +5,7 @@ import type { Journal } from '@flotilla/foundation/journal'
 import type { NotifyRun } from '../runs/index.ts'
 import type { Database } from '@flotilla/foundation/storage'
 import { canMoveApproval } from './approval-record.ts'
+import type { ApprovalKinds } from './approval-kind.ts'
 import type { ApprovalRecord } from './approval-record.ts'
 import type { ApprovalTable } from './approval-table.ts'
 
@@ -28,6 +29,7 @@ const notificationMaxChars = 2000
 export function createMoveApproval(deps: {
   readonly database: Database
   readonly table: ApprovalTable
+  readonly kinds: ApprovalKinds
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
   readonly notifyRun: NotifyRun
@@ -53,6 +55,8 @@ export function createMoveApproval(deps: {
         state: to,
         detail: detail.slice(0, notificationMaxChars),
       })
+      if (to !== 'confirmed' && Object.hasOwn(deps.kinds, row.kind))
+        deps.kinds[row.kind]?.settled?.(row.args, to)
       for (const runId of to === 'confirmed' ? [] : table.runsOf(row)) {
         notifyRun(runId, `approval:${row.id}`, {
           kind: 'approval-outcome',

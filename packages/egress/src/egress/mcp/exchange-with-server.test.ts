@@ -4,6 +4,7 @@ import { policyOf } from '../../../../testing/src/policy-of.ts'
 import { allowedEffects } from '../../../../testing/src/allowed-effects.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { mcpAgentApi } from '@flotilla/protocol/mcp-api'
+import { Problem } from '@flotilla/protocol/problem'
 import { mcpServersSchema } from '@flotilla/protocol/mcp-servers'
 import { afterEach, describe, expect, test } from 'vitest'
 import { collectJournal } from '../../../../../tests/support/collected-ports.ts'
@@ -59,7 +60,10 @@ async function aServer(
       return () => void leases.push('released')
     },
     credentials: open,
-    liveRunOf: () => live.run,
+    isOver: (_agentId, of) => live.run?.runId !== of?.runId || live.run?.fence !== of?.fence,
+    ask: (_caller, { call }) => {
+      throw new Problem('approval-required', { detail: JSON.stringify(call) })
+    },
   })
   const ask = (input: object, signal = new AbortController().signal) =>
     exchange(

@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { mcpAgentApi } from '@flotilla/protocol/mcp-api'
-import { isRemote, shownAddress } from '@flotilla/protocol/mcp-servers'
+import { shownAddress } from '@flotilla/protocol/mcp-servers'
 import type { McpServers, RemoteMcpServer } from '@flotilla/protocol/mcp-servers'
 import { Problem } from '@flotilla/protocol/problem'
 import type * as z from 'zod/mini'
@@ -17,10 +17,9 @@ import { scrubbedStream } from '../fetch/scrubbed-stream.ts'
 import { createOpenPlaces } from '@flotilla/foundation/intake'
 import { withoutSecrets } from '../fetch/without-secrets.ts'
 import type { CheckEffect } from '@flotilla/identity/policy'
-import { handleNames, addressOf as destinationWithHandles, namesInRequest } from '../../credentials/index.ts'
-import type { HandledRequest } from '../../credentials/index.ts'
-import { effectAt } from '../fetch/request-effect.ts'
-import { effectsOfExchange, serverEffects } from './server-effects.ts'
+import { requireAllowed } from './require-allowed.ts'
+import type { AskCall } from './require-allowed.ts'
+import { requireServer } from './require-server.ts'
 import { createCleanPart } from './clean-parts.ts'
 import { agentShareLimits } from '@flotilla/foundation/intake'
 
@@ -46,6 +45,8 @@ export type ExchangeWithServer = (
   caller: Caller,
   exchange: ServerExchange,
   signal: AbortSignal,
+  /** Called right before the first byte leaves; if it throws, nothing is sent. */
+  onLeaving?: () => void,
 ) => Promise<StreamedReply>
 
 export const exchangeBounds = {
@@ -81,7 +82,10 @@ export interface ExchangeDeps {
   readonly clock: Clock
   readonly holdLease: (run: RunTicket | null) => () => void
   readonly credentials: OpenCredentials
-  readonly liveRunOf: (agentId: string) => RunTicket | null
+  /** True if the run of an open exchange has ended, which aborts the exchange. */
+  readonly isOver: (agentId: string, run: RunTicket | null) => boolean
+  /** What to do with a call that a rule asks for: store it for a person and throw; nothing if one has approved it. */
+  readonly ask: AskCall
   /** Cleaning is charged to the calling agent's share. */
   readonly loop: Pick<LoopShare, 'inSteps' | 'waitMs' | 'spend'>
   readonly checkEffect: CheckEffect
@@ -92,7 +96,7 @@ export interface ExchangeDeps {
 export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer {
   const places = createOpenPlaces(agentShareLimits.mcpExchanges)
   const cleanPart = createCleanPart(deps)
-  return async (caller, exchange, outer) => {
+  return async (caller, exchange, outer, leaving = () => {}) => {
     deps.guard(caller, { do: 'call-api', api: 'http' })
     if (caller.kind !== 'agent') throw new Problem('denied')
     const { agentId, run } = caller
@@ -103,7 +107,7 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
       body: exchange.body,
     }
     const request = deps.checkEffect.isActive()
-      ? deps.loop.spend(agentId, () => requireAllowed(deps.checkEffect, caller, { exchange, written }))
+      ? deps.loop.spend(agentId, () => requireAllowed(deps, caller, { exchange, written }))
       : written
     const credentials = deps.credentials(caller)
     const filled = credentials.fillIn(request)
@@ -140,7 +144,10 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
     }
     let reply: PinnedReply
     let hasLeft = false
-    const onLeaving = (): void => void (hasLeft = true)
+    const onLeaving = (): void => {
+      leaving()
+      hasLeft = true
+    }
     try {
       reply = await deps.fetchFor(agentId)({ ...filled, method: exchange.method, onLeaving }, deadline.signal)
     } catch (error) {
@@ -171,26 +178,6 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
   }
 }
 
-/** Asks the policy about each tool that a message calls, and returns the message as it was understood. */
-function requireAllowed(
-  checkEffect: CheckEffect,
-  caller: Caller,
-  { exchange, written }: { readonly exchange: ServerExchange; readonly written: HandledRequest },
-): HandledRequest {
-  const { tools, body } = serverEffects(exchange)
-  // Names are read from the message as it will be sent: the text of the agent may hide them in escapes.
-  const sent = { ...written, body }
-  const place = effectAt(destinationWithHandles(written.url), exchange.method)
-  const path = handleNames(written.url.split('?', 1)[0] ?? '').length === 0 ? place.path : null
-  const at = { ...place, path, credentials: namesInRequest(sent) }
-  for (const effect of effectsOfExchange(exchange.server, tools, at)) {
-    checkEffect.requireAllowed(caller, effect, instead)
-  }
-  return sent
-}
-
-const instead = 'no person can be asked about a tool of an MCP server; ask the owner with notify_user'
-
 function tooManyExchanges(full: ShareFull): Problem {
   return new Problem('rate-limited', {
     detail:
@@ -199,14 +186,6 @@ function tooManyExchanges(full: ShareFull): Problem {
         : 'the fleet has the maximum number of calls to MCP servers in progress',
     retryAfterSeconds: 5,
   })
-}
-
-function requireServer(servers: McpServers, name: string): RemoteMcpServer {
-  const server = Object.hasOwn(servers, name) ? servers[name] : undefined
-  if (server === undefined || !isRemote(server) || server.disabled === true) {
-    throw new Problem('not-found', { detail: `this agent has no MCP server ${name} on the network` })
-  }
-  return server
 }
 
 /** Returns the configured address with handles, or a `requestedUrl` of the same origin. Problem `address-refused`. */
@@ -221,15 +200,13 @@ function addressOf(server: RemoteMcpServer, requestedUrl: string | null): string
 
 /** Aborts the exchange when its run ends. */
 async function cutWithRun(
-  deps: Pick<ExchangeDeps, 'clock' | 'liveRunOf'>,
+  deps: Pick<ExchangeDeps, 'clock' | 'isOver'>,
   { agentId, run, over }: { agentId: string; run: RunTicket | null; over: AbortController },
 ): Promise<void> {
   try {
     while (!over.signal.aborted) {
       await deps.clock.sleep(exchangeBounds.liveCheckMs, over.signal)
-      const live = deps.liveRunOf(agentId)
-      if (live?.runId === run?.runId && live?.fence === run?.fence) continue
-      over.abort(new Problem('stale-fence'))
+      if (deps.isOver(agentId, run)) over.abort(new Problem('stale-fence'))
     }
   } catch {
     // The exchange has ended already.

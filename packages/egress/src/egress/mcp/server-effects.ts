@@ -1,5 +1,6 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { readJsonAsWritten } from '@flotilla/foundation/intake'
 import type { EffectDetails } from '@flotilla/identity/policy'
 
@@ -68,4 +69,12 @@ export function effectsOfExchange(
 ): readonly EffectDetails[] {
   const of = { tool: 'mcp', mcpServer: server, ...at }
   return tools.length === 0 ? [of] : tools.map((mcpTool) => ({ ...of, mcpTool }))
+}
+
+/** The name and the arguments of a message that is one call of one tool; null for any other message. Pure. */
+export function calledTool(message: JsonValue | undefined): JsonObject | null {
+  if (!isJsonObject(message) || message['method'] !== 'tools/call') return null
+  const { params } = message
+  if (!isJsonObject(params) || typeof params['name'] !== 'string') return null
+  return { name: params['name'], arguments: params['arguments'] ?? {} }
 }

@@ -13,7 +13,7 @@ export interface InspectedConnection {
   /** Bytes that the program sent after its CONNECT request. */
   readonly head: Buffer
   /** Counts and bounds the connection like a tunnel; its signal aborts when the connection must end. */
-  readonly tunnel: Pick<Tunnel, 'measure' | 'signal'>
+  readonly tunnel: Pick<Tunnel, 'measure' | 'signal' | 'keepOpen'>
   /** Aborts when the program has disconnected. */
   readonly signal: AbortSignal
   /** Connects to the checked addresses of the destination; may be called again while the connection is open. */

@@ -18,7 +18,13 @@ const addressTimeoutMs = 1500
  * Connects by the chosen route. Rejects with the problem `upstream-failed` or `upstream-timeout`, or the signal's
  * reason.
  */
-export async function dial({ tunnel, route }: CheckedTunnel, signal: AbortSignal): Promise<Socket> {
+export async function dial(
+  {
+    tunnel,
+    route,
+  }: { readonly tunnel: Pick<CheckedTunnel['tunnel'], 'destination'>; readonly route: Route },
+  signal: AbortSignal,
+): Promise<Socket> {
   signal.throwIfAborted()
   if (route.proxy !== null) return dialThrough(route.proxy, tunnel.destination, signal)
   const { addresses } = route

@@ -33,6 +33,8 @@ export interface Tunnel {
   readonly signal: AbortSignal
   /** Starts to count the tunnel as open; `traffic` returns the bytes that the tunnel has transferred so far. */
   measure(traffic: () => Traffic): void
+  /** Counts the tunnel as busy although nothing is transferred; returns the function that ends this. */
+  keepOpen(): () => void
   /** Releases the tunnel's place. Idempotent. */
   close(): void
 }
@@ -62,6 +64,8 @@ interface HeldTunnel extends Tunnel {
   traffic: () => Traffic
   counted: Traffic
   movedAt: number
+  /** How many requests on it wait for a person. */
+  keptOpen: number
   releaseLease: (() => void) | null
 }
 
@@ -82,6 +86,7 @@ export function createTunnels(deps: TunnelsDeps): Tunnels {
 
   function poll(tunnel: HeldTunnel): void {
     count(tunnel)
+    if (tunnel.keptOpen > 0) tunnel.movedAt = clock.now()
     const end = endOf(tunnel, { now: clock.now(), isLive: deps.isLive(tunnel.identity) })
     if (end !== null) {
       tunnel.cutting.abort(end)
@@ -109,6 +114,13 @@ export function createTunnels(deps: TunnelsDeps): Tunnels {
         traffic: () => nothing,
         counted: nothing,
         movedAt: now,
+        keptOpen: 0,
+        keepOpen: () => {
+          tunnel.keptOpen += 1
+          return () => {
+            tunnel.keptOpen -= 1
+          }
+        },
         releaseLease: deps.holdLease(identity.caller.run),
         measure: (traffic) => {
           tunnel.traffic = traffic

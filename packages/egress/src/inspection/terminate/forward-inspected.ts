@@ -3,8 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { PassThrough } from 'node:stream'
 import type { Duplex } from 'node:stream'
 import { Problem } from '@flotilla/protocol/problem'
-import { inspectedRequestHeaders, returnedHeaders, textOf } from '../../egress/index.ts'
-import type { Destination } from '../../egress/index.ts'
+import { returnedHeaders } from '../../egress/index.ts'
 import type { Upstream } from './connect-upstream.ts'
 
 /** Methods that a client may send again without effect, if the server closed the connection before it answered. */
@@ -27,38 +26,36 @@ export async function forwardInspected(
   exchange: {
     readonly request: IncomingMessage
     readonly response: ServerResponse
-    readonly destination: Destination
-    /** Changes the headers of the request, such as placeholders into values. */
-    readonly fill: (headers: readonly string[]) => readonly string[]
+    /** The host, for messages. */
+    readonly host: string
+    /** The headers as they leave, names and values in turn. */
+    readonly headers: readonly string[]
+    readonly hasBody: boolean
     readonly answer: AnswerFilter
     readonly signal: AbortSignal
   },
 ): Promise<number> {
-  const { request, response, destination, signal } = exchange
-  const { host, port } = destination
-  const shown = port === 443 ? textOf(destination).replace(/:443$/, '') : textOf(destination)
-  const onward = inspectedRequestHeaders(request, shown)
-  const headers = [...exchange.fill(onward.headers)]
+  const { request, response, host, hasBody, signal } = exchange
   const send = () =>
     upstream.client.request({
       method: request.method ?? 'GET',
       path: request.url ?? '/',
-      headers,
-      body: onward.hasBody ? bodyOf(request) : null,
+      headers: [...exchange.headers],
+      body: hasBody ? bodyOf(request) : null,
       responseHeaders: 'raw',
       signal,
     })
   try {
     const reply = await send().catch((error: unknown) => {
       const isClosed = error instanceof Error && 'code' in error && error.code === 'UND_ERR_SOCKET'
-      if (!isClosed || onward.hasBody || !repeatable.includes(request.method)) throw error
+      if (!isClosed || hasBody || !repeatable.includes(request.method)) throw error
       return send()
     })
     reply.body.on('error', () => {})
     const raw = rawHeaders(reply.headers)
     const answered = [...exchange.answer.headers(returnedHeaders(raw))]
     // The server may answer before it has read the whole body, which is not read to its end then.
-    const isCutShort = onward.hasBody && !request.complete
+    const isCutShort = hasBody && !request.complete
     response.writeHead(reply.statusCode, isCutShort ? [...answered, 'Connection', 'close'] : answered)
     const filter = exchange.answer.body(raw)
     await (filter === null ? pipeline(reply.body, response) : pipeline(reply.body, filter, response))
@@ -85,6 +82,6 @@ function bodyOf(request: IncomingMessage): PassThrough {
 }
 
 /** With `responseHeaders: 'raw'` the headers are names and values in turn, which the types do not say. */
-function rawHeaders(headers: unknown): readonly string[] {
+export function rawHeaders(headers: unknown): readonly string[] {
   return Array.isArray(headers) ? headers.map(String) : []
 }

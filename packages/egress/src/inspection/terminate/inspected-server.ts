@@ -8,8 +8,17 @@ import type { HandshakeFailure } from '@flotilla/protocol/inspection-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { oneRequestAtATime, requestsInChunks } from '@flotilla/identity/http'
 import type { Log } from '@flotilla/foundation/platform'
-import { refusalOf, refuseResponse, refuseSocket } from '../../egress/index.ts'
-import type { InspectedConnection } from '../../egress/index.ts'
+import type { PolicyDecision } from '@flotilla/identity/policy'
+import {
+  inspectedRequestHeaders,
+  refusalOf,
+  refuseResponse,
+  refuseSocket,
+  textOf,
+} from '../../egress/index.ts'
+import type { Destination, InspectedConnection } from '../../egress/index.ts'
+import type { KeptAnswer } from '../asked/open-answers.ts'
+import type { ProgramRequests } from '../asked/program-requests.ts'
 import type { CertificateOf } from '../authority/host-certificates.ts'
 import { acceptClient } from './accept-client.ts'
 import { checkInnerRequest } from './check-inner-request.ts'
@@ -27,11 +36,22 @@ const keepAliveMs = 15_000
 
 /** What is decided and changed for one request of an agent's program to an inspected host. */
 export interface RequestTurn {
-  /** Changes the headers of the request, such as placeholders into values. Throws a problem to refuse the request. */
-  fill(headers: readonly string[]): readonly string[]
+  /**
+   * Decides by the headers as well, and changes them, such as placeholders into values. `asked` if a person must
+   * approve the request first. Throws a problem to refuse the request.
+   */
+  fill(headers: readonly string[]): { readonly headers: readonly string[] } | { readonly asked: AskedTurn }
+  /** Like `fill`, for a request that a person has approved. */
+  fillApproved(headers: readonly string[]): readonly string[]
   readonly answer: AnswerFilter
   /** Called once, with the status of the answer or the code of the problem. */
   settled(result: { readonly status: number } | { readonly problem: string }): void
+}
+
+/** Why a person must approve a request, and the names of the credentials that it contains. */
+export interface AskedTurn {
+  readonly decision: PolicyDecision
+  readonly credentials: readonly string[]
 }
 
 /**
@@ -39,13 +59,18 @@ export interface RequestTurn {
  * receives as the answer.
  */
 export type TakeTurn = (
-  connection: InspectedConnection,
+  connection: {
+    readonly identity: Pick<InspectedConnection['identity'], 'caller'>
+    readonly destination: Destination
+  },
   request: { readonly method: string; readonly path: string },
 ) => RequestTurn | Promise<RequestTurn>
 
 export interface InspectedServerDeps {
   readonly certificateOf: CertificateOf
   readonly takeTurn: TakeTurn
+  /** Keeps a request for a person; resolves to the answer if one approves it while the program waits. */
+  readonly ask: ProgramRequests['ask']
   readonly secure: SecureServer
   readonly onHandshakeFailed: (connection: InspectedConnection, why: HandshakeFailure) => void
   readonly newRequestId: () => string
@@ -101,8 +126,18 @@ export function createInspectedServer(
     try {
       checkInnerRequest({ method, target: path, rawHeaders: request.rawHeaders }, destination)
       turn = await deps.takeTurn(connection, { method, path })
-      const { fill, answer } = turn
-      const exchange = { request, response, destination, fill, answer, signal }
+      const { headers, hasBody } = inspectedRequestHeaders(request, shownHost(destination))
+      const filled = turn.fill(headers)
+      if ('asked' in filled) {
+        const { keepOpen } = connection.tunnel
+        const { caller } = connection.identity
+        const body = hasBody ? request : null
+        const asked = { caller, destination, method, path, headers, body, ...filled.asked, signal, keepOpen }
+        answerKept(response, await deps.ask(asked))
+        return
+      }
+      const { answer } = turn
+      const exchange = { request, response, host: destination.host, ...filled, hasBody, answer, signal }
       turn.settled({ status: await forwardInspected(upstream, exchange) })
     } catch (error) {
       const refused = refusal(error)
@@ -156,6 +191,20 @@ export function createInspectedServer(
       await upstream.close()
     }
   }
+}
+
+/** The value of the Host header: without the port of HTTPS. */
+function shownHost(destination: Destination): string {
+  return destination.port === 443 ? textOf(destination).replace(/:443$/, '') : textOf(destination)
+}
+
+/** Answers a program whose request was approved while it waited. */
+function answerKept(response: ServerResponse, { status, headers, body }: KeptAnswer): void {
+  const framed: string[] = ['Content-Length', String(body.length)]
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    if (headers[at]?.toLowerCase() !== 'content-length') framed.push(headers[at] ?? '', headers[at + 1] ?? '')
+  }
+  response.writeHead(status, framed).end(body)
 }
 
 /** Waits until the client's connection has closed; destroys it when the signal aborts. */

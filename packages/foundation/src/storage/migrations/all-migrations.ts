@@ -3,6 +3,7 @@ import { baselineMigration } from './20261128101500-baseline.ts'
 import { blackboardBytesMigration } from './20261128102000-blackboard-bytes.ts'
 import { cacheUseMigration } from './20261128170500-cache-use.ts'
 import { generatedCredentialsMigration } from './20261128134500-generated-credentials.ts'
+import { keptBodiesMigration } from './20261129010500-kept-bodies.ts'
 import { taskListsMigration } from './20261128172300-task-lists.ts'
 import { returnedSteersMigration } from './20261128174400-returned-steers.ts'
 import { unconfirmedUsageMigration } from './20261128214500-unconfirmed-usage.ts'
@@ -23,5 +24,6 @@ export const allMigrations: readonly Migration[] = [
   taskListsMigration,
   returnedSteersMigration,
   unconfirmedUsageMigration,
+  keptBodiesMigration,
   hourlySpendMigration,
 ]

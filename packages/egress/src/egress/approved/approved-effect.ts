@@ -1,0 +1,95 @@
+import type { NewId } from '@flotilla/protocol/ids'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import { isTerminal } from '@flotilla/protocol/run'
+import type { EffectOnce, OutsideLine } from '@flotilla/foundation/effects'
+import type { Caller } from '@flotilla/identity/access'
+import type { PolicyDecision } from '@flotilla/identity/policy'
+import type { AskApproval, RequestedApproval, RequireInTime } from '@flotilla/work/approvals'
+import type { RunQueries } from '@flotilla/work/runs'
+import * as z from 'zod'
+
+export type AgentCaller = Extract<Caller, { kind: 'agent' }>
+
+/** The arguments that every approval of an effect outside of the mesh has. */
+export const approvedEffectArgs = {
+  agent_id: z.string(),
+  run_id: z.string(),
+  /** Random, so that each approval is one effect of its own in the record of effects. */
+  once: z.string(),
+  fence: z.number(),
+  rule: z.string(),
+  because: z.string(),
+} as const
+const approvedEffectSchema = z.object(approvedEffectArgs)
+
+/**
+ * Effects outside of the mesh that a rule of the owner asks for, of any kind.
+ *
+ * 1. The effect is stored before a person sees it; the digest of the approval binds its final bytes.
+ * 2. It leaves at most once: the row of the effect is committed before the first byte, and an effect whose row exists
+ *    is never sent again, also after a crash.
+ * 3. The expiry of the approval is checked again when it leaves. The sender checks permission, policy and filter.
+ */
+export interface ApprovedEffects {
+  /** Stores the effect of the caller's run for a person. Problems `stale-fence`, and those of `AskApproval`. */
+  ask(
+    caller: AgentCaller,
+    kind: string,
+    effect: { readonly decision: PolicyDecision; readonly args: JsonObject },
+  ): RequestedApproval
+  /** Carries an approved effect out, once. Problem `conflict` if its run has ended. */
+  once<Reply>(
+    args: JsonObject,
+    requireInTime: RequireInTime,
+    send: (caller: AgentCaller, line: OutsideLine) => Promise<Reply>,
+  ): Promise<Reply>
+}
+
+export interface ApprovedEffectsDeps {
+  readonly ask: AskApproval
+  readonly effects: Pick<EffectOnce, 'outside'>
+  readonly runs: Pick<RunQueries, 'find'>
+  readonly newId: NewId
+}
+
+export function createApprovedEffects(deps: ApprovedEffectsDeps): ApprovedEffects {
+  return {
+    ask: (caller, kind, { decision: { rule, reason }, args }) => {
+      const { run } = caller
+      if (run === null) throw new Problem('stale-fence')
+      const of = { agent_id: caller.agentId, run_id: run.runId, once: deps.newId('call'), fence: run.fence }
+      return deps.ask(caller, { kind, args: { ...args, ...of, rule: rule ?? '', because: reason } })
+    },
+    once: async (args, requireInTime, send) => {
+      const { agent_id: agentId, run_id: runId, once, fence } = approvedEffectSchema.parse(args)
+      const run = deps.runs.find(runId)
+      if (run === null || isTerminal(run.state)) {
+        throw new Problem('conflict', {
+          detail: 'the run that requested this has ended, so nothing was sent',
+        })
+      }
+      const { budgetUsd, budgetTokens, taskId, origin } = run
+      const ticket = { agentId, runId, fence, origin, budgetUsd, budgetTokens, taskId }
+      const caller: AgentCaller = { kind: 'agent', agentId, token: 'door', run: ticket }
+      const call = { agentId, runId, key: `approved ${once}`, request: args }
+      return deps.effects.outside(call, ({ signal, dispatching }) =>
+        send(caller, {
+          signal,
+          dispatching: () => {
+            requireInTime()
+            dispatching()
+          },
+        }),
+      )
+    },
+  }
+}
+
+/** The problem of an effect that waits for a person. Pure. */
+export function approvalRequired(what: string, row: RequestedApproval, because: string): Problem {
+  return new Problem('approval-required', {
+    detail: `${row.joined ? `An equal ${what} already waits` : `The ${what} waits`} for a person as ${row.id}, and was not sent: ${because}`,
+    extra: { approval: row.id },
+  })
+}

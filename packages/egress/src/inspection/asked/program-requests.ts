@@ -1,0 +1,225 @@
+import type { Readable } from 'node:stream'
+import { Problem } from '@flotilla/protocol/problem'
+import type { HeldBytes, LoopShare } from '@flotilla/foundation/intake'
+import type { Database } from '@flotilla/foundation/storage'
+import type { PolicyDecision } from '@flotilla/identity/policy'
+import type { ApprovalKind, RequestedApproval } from '@flotilla/work/approvals'
+import * as z from 'zod'
+import { approvalRequired, approvedEffectArgs, textOf } from '../../egress/index.ts'
+import type { AgentCaller, ApprovedEffects, Destination } from '../../egress/index.ts'
+import { describeBody } from './describe-body.ts'
+import type { KeptBodyTable } from './kept-body-table.ts'
+import type { KeptAnswer, OpenAnswers } from './open-answers.ts'
+import { readKeptBody } from './read-kept-body.ts'
+import type { WholeBody } from './read-kept-body.ts'
+import type { SendKept } from './send-kept.ts'
+
+/** The kind of approval of one request of a program to an inspected host. */
+export const programRequestKind = 'program-request'
+/** How much of the answer the agent is called again with, in characters. */
+const answerMaxChars = 1500
+
+const argsSchema = z.strictObject({
+  ...approvedEffectArgs,
+  host: z.string(),
+  port: z.number(),
+  method: z.string(),
+  path: z.string(),
+  headers: z.array(z.string()),
+  body_sha256: z.string(),
+  /** The body in sentences. */
+  body: z.array(z.string()),
+  credentials: z.array(z.string()),
+})
+
+/** A request that a rule asks for, as the program sent it: with placeholders in place of credentials. */
+export interface AskedRequest {
+  readonly caller: AgentCaller
+  readonly destination: Destination
+  readonly method: string
+  readonly path: string
+  /** Names and values in turn, without framing. */
+  readonly headers: readonly string[]
+  readonly body: Readable | null
+  /** The names of the credentials that are filled in. */
+  readonly credentials: readonly string[]
+  readonly decision: PolicyDecision
+  /** Aborts when the program has disconnected. */
+  readonly signal: AbortSignal
+  /** Keeps the connection open without traffic; returns the function that ends this. */
+  readonly keepOpen: () => () => void
+}
+
+export interface ProgramRequests {
+  readonly kind: ApprovalKind
+  /**
+   * Keeps the request for a person. Resolves to the answer if the owner holds programs open and a person approves in
+   * time. Else throws the Problem `approval-required`; the request stays kept, also after the program disconnected.
+   */
+  ask(asked: AskedRequest): Promise<KeptAnswer>
+}
+
+export interface ProgramRequestsDeps {
+  readonly approved: ApprovedEffects
+  readonly database: Pick<Database, 'transaction' | 'afterCommit'>
+  readonly bodies: KeptBodyTable
+  readonly answers: OpenAnswers
+  readonly send: SendKept
+  readonly holdMs: () => number
+  /** Counts the bytes of a body while it is read. */
+  readonly held: HeldBytes
+  readonly loop: Pick<LoopShare, 'spend'>
+}
+
+/**
+ * Requests of ordinary programs to inspected hosts that a rule of the owner asks for. The approval binds method,
+ * address, headers and the SHA-256 of the body; the mesh itself sends them once, and the program is not needed again.
+ */
+export function createProgramRequests(deps: ProgramRequestsDeps): ProgramRequests {
+  const { approved, bodies, answers } = deps
+
+  async function carryOut(args: Parameters<ApprovalKind['carryOut']>[1], requireInTime: () => void) {
+    const { once, host, port, method, path, headers, body_sha256: sha256 } = argsSchema.parse(args)
+    answers.sending(once)
+    try {
+      const reply = await approved.once(args, requireInTime, async (caller, line) => {
+        const body = bodies.read(once)
+        if (body === null || (await wholeBody(deps, caller.agentId, body)).sha256 !== sha256) {
+          throw new Problem('approval-changed', {
+            detail: 'the kept body differs from the one that was approved, so nothing was sent',
+          })
+        }
+        const answer = await deps.send(
+          caller,
+          { destination: { host, port }, method, path, headers, body },
+          line,
+        )
+        if (answer.isCut) answers.refuse(once, cutAnswer(answer.status))
+        else answers.answer(once, answer)
+        return { status: answer.status, text: shownText(answer.body) }
+      })
+      return `The request was sent once and answered with status ${reply.status}${reply.text === '' ? '.' : `: ${reply.text}`}`
+    } catch (error) {
+      answers.refuse(once, error)
+      throw error
+    }
+  }
+
+  /** Stores approval and body in one transaction; an equal request that waits already is joined. */
+  function keep(asked: AskedRequest, body: WholeBody): RequestedApproval {
+    const { caller, destination, method, path, headers, credentials, decision } = asked
+    return deps.database.transaction(() => {
+      const row = approved.ask(caller, programRequestKind, {
+        decision,
+        args: {
+          ...destination,
+          method,
+          path,
+          headers: [...headers],
+          body_sha256: body.sha256,
+          body: [...describeBody(body.bytes, { path, headers, sha256: body.sha256 })],
+          credentials: [...credentials],
+        },
+      })
+      if (row.joined !== true)
+        bodies.keep({ once: onceOf(row.args), agentId: caller.agentId, body: body.bytes })
+      return row
+    })
+  }
+
+  return {
+    kind: {
+      action: () => ({ do: 'call-api', api: 'http' }),
+      describe: (args) => {
+        const { agent_id: subject, host, port, method, path, headers, ...more } = argsSchema.parse(args)
+        const address = `https://${textOf({ host, port })}${path}`
+        return {
+          subject,
+          summary: `send ${method} ${address} for a program`,
+          consequences: [
+            `The mesh sends ${method} ${address} for a program of ${subject}, once.`,
+            ...headerWords(headers),
+            ...more.body,
+            ...(more.credentials.length === 0
+              ? []
+              : [`The mesh fills in the credential ${more.credentials.join(', ')}.`]),
+            `The rule ${more.rule} of config/policy.yaml asks: ${more.because}`,
+          ],
+          price: 'Sending the request calls no model and costs nothing.',
+        }
+      },
+      carryOut: (_person, args, requireInTime = () => {}) => carryOut(args, requireInTime),
+      // The record of effects says whether the request has left; `carryOut` asks it.
+      ifCutOff: 'again',
+      wasDone: () => null,
+      settled: (args, state) => {
+        const once = onceOf(args)
+        bodies.forget(once)
+        deps.database.afterCommit(() =>
+          answers.refuse(
+            once,
+            new Problem('policy-denied', {
+              detail: `the request that waited for a person is ${state} and was not answered`,
+            }),
+          ),
+        )
+      },
+    },
+    ask: async (asked) => {
+      const { agentId } = asked.caller
+      const row = keep(asked, await wholeBody(deps, agentId, asked.body))
+      const late = () => approvalRequired('request', row, asked.decision.reason)
+      const ms = deps.holdMs()
+      if (ms === 0) throw late()
+      const release = asked.keepOpen()
+      try {
+        return await answers.wait(onceOf(row.args), { ms, late, signal: asked.signal })
+      } finally {
+        release()
+      }
+    },
+  }
+}
+
+function onceOf(args: { readonly [name: string]: unknown }): string {
+  return z.string().parse(args['once'])
+}
+
+/** Reads a body and counts its bytes while they are in memory. */
+async function wholeBody(
+  { held, loop }: Pick<ProgramRequestsDeps, 'held' | 'loop'>,
+  agentId: string,
+  body: Readable | Buffer | null,
+): Promise<WholeBody> {
+  let taken = 0
+  try {
+    return await readKeptBody(body instanceof Buffer ? [body] : body, {
+      take: (bytes) => {
+        held.take(agentId, bytes)
+        taken += bytes
+      },
+      spend: (work) => loop.spend(agentId, work),
+    })
+  } finally {
+    held.giveBack(agentId, taken)
+  }
+}
+
+function headerWords(headers: readonly string[]): readonly string[] {
+  const words: string[] = []
+  for (let at = 0; at + 1 < headers.length; at += 2)
+    words.push(`Header ${headers[at]}: ${JSON.stringify(headers[at + 1])}`)
+  return words
+}
+
+/** The text of an answer for the agent, without bytes that are no text. */
+function shownText(body: Buffer): string {
+  const text = body.toString('utf8').replace(/[^\P{Cc}\n\t]|\uFFFD/gu, '')
+  return text.length > answerMaxChars ? `${text.slice(0, answerMaxChars)} …` : text
+}
+
+function cutAnswer(status: number): Problem {
+  return new Problem('upstream-failed', {
+    detail: `the request was approved and sent once, and answered with status ${status}; the answer is larger than the mesh keeps`,
+  })
+}
