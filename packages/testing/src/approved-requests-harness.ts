@@ -4,7 +4,7 @@ import { silentLog } from '../../foundation/src/platform/log.ts'
 import { httpRequestSchema } from '../../protocol/src/mesh-agent-api.ts'
 import { createApprovedEffects } from '../../egress/src/egress/approved/approved-effect.ts'
 import { createApprovedRequests, httpApprovalKind } from '../../egress/src/egress/fetch/approved-requests.ts'
-import type { ApprovedRequests } from '../../egress/src/egress/fetch/approved-requests.ts'
+import type { ApprovalKind } from '../../work/src/approvals/approval-kind.ts'
 import { createApprovals } from '../../work/src/approvals/approvals.ts'
 import { originOf } from '../../work/src/runs/submit-run.ts'
 import { aLedgerHarness, person } from './ledger-harness.ts'
@@ -32,8 +32,9 @@ export function aHomeThatAsks() {
     reason: 'A push changes the repository.',
   } as const
 
-  function opened(send: SendRequest) {
-    const kinds: Record<string, ApprovedRequests['kind']> = {}
+  /** A process on the rows of the home. */
+  function desk() {
+    const kinds: Record<string, ApprovalKind> = {}
     const approvals = createApprovals({
       ...harness,
       kinds,
@@ -48,6 +49,13 @@ export function aHomeThatAsks() {
       runs: harness.ledger.queries,
       newId: harness.newId,
     })
+    const confirm = (id: string) =>
+      approvals.confirm(person, { id, digest: approvals.read(person, id).digest })
+    return { kinds, approvals, effects, confirm }
+  }
+
+  function opened(send: SendRequest) {
+    const { kinds, approvals, effects, confirm } = desk()
     const approved = createApprovedRequests({ approved: effects, send })
     kinds[httpApprovalKind] = approved.kind
     /** Returns the id of the approval that a request waits for. */
@@ -61,14 +69,17 @@ export function aHomeThatAsks() {
       try {
         return approved.ask(caller, whole, decision)
       } catch (error) {
-        const id = error instanceof Problem ? error.extra['approval'] : undefined
-        if (typeof id !== 'string') throw error
-        return id
+        return approvalIn(error)
       }
     }
-    const confirm = (id: string) =>
-      approvals.confirm(person, { id, digest: approvals.read(person, id).digest })
     return { approvals, approved, ask, confirm }
   }
-  return { ...harness, caller, decision, runId, opened }
+  return { ...harness, caller, decision, runId, opened, desk }
+}
+
+/** The id of the approval that a refused effect waits for; throws any other error. */
+export function approvalIn(error: unknown): string {
+  const id = error instanceof Problem ? error.extra['approval'] : undefined
+  if (typeof id !== 'string') throw error
+  return id
 }

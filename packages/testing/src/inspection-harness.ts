@@ -4,6 +4,7 @@ import type { Server } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect } from 'node:tls'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
+import { Problem } from '@flotilla/protocol/problem'
 import { createHostCertificates } from '../../egress/src/inspection/authority/host-certificates.ts'
 import {
   makeKeyPair,
@@ -75,18 +76,25 @@ export async function anInspectingProxy(
     readonly hosts: readonly string[]
     readonly outside: Authority
     readonly takeTurn?: InspectedServerDeps['takeTurn']
+    readonly ask?: InspectedServerDeps['ask']
   },
 ): Promise<InspectionHarness> {
   const fleet = await anAuthority('a fleet')
   const failures: { host: string; why: string }[] = []
   const decided: { method: string; path: string }[] = []
   const plain: InspectedServerDeps['takeTurn'] = () => ({
-    fill: (headers) => headers,
+    fill: (headers) => ({ headers }),
+    fillApproved: (headers) => headers,
     answer: { headers: (raw) => raw, body: () => null },
     settled: () => {},
   })
   const serve = createInspectedServer({
     certificateOf: createHostCertificates({ authority: fleet, clock: systemClock }),
+    ask:
+      options.ask ??
+      (async () => {
+        throw new Problem('approval-required')
+      }),
     takeTurn: (connection, request) => {
       decided.push(request)
       return (options.takeTurn ?? plain)(connection, request)

@@ -78,22 +78,11 @@ export function compilingUse(kind: 'key' | 'credential'): {
 /** Compiles an fnmatch pattern for many file names. Case matters; a leading dot must be written, as in a shell. */
 export function compileNamePattern(pattern: string): (name: string) => boolean {
   const composed = pattern.normalize('NFC')
-  const tokens = fnmatchTokens(composed)
-  const from = tokens.findIndex((token) => token.kind !== 'literal')
-  if (from === -1) return (name) => name.normalize('NFC') === composed
-  const to = tokens.findLastIndex((token) => token.kind !== 'literal')
-  // Most patterns are `*.ending`: comparing the literal ends often decides without the automaton.
-  const begins = composed.slice(0, from)
-  const ends = composed.slice(composed.length - (tokens.length - 1 - to))
-  const between = tokens.slice(from, to + 1)
-  const takesAnything = between.every((token) => token.kind === 'many')
-  const automaton = compileTokens(between)
+  const matches = compileWithEnds(composed, fnmatchTokens(composed))
+  const takesDots = composed.startsWith('.')
   return (name) => {
     const text = name.normalize('NFC')
-    if (text.startsWith('.') && !composed.startsWith('.')) return false
-    if (text.length < begins.length + ends.length || !text.startsWith(begins) || !text.endsWith(ends))
-      return false
-    return takesAnything || automaton.run(text.slice(begins.length, text.length - ends.length)).matches
+    return (takesDots || !text.startsWith('.')) && matches(text)
   }
 }
 
@@ -102,23 +91,54 @@ export function compileNamePattern(pattern: string): (name: string) => boolean {
  * matter. Unlike a file name, a leading dot needs no pattern of its own.
  */
 export function compileWordPattern(pattern: string): (word: string) => boolean {
+  const matches = compileFoldedPattern(pattern)
+  return (word) => matches(word.toLowerCase())
+}
+
+/** Like `compileWordPattern`, for words that are in lower case already. */
+export function compileFoldedPattern(pattern: string): (word: string) => boolean {
   const folded = pattern.toLowerCase()
-  const automaton = compileTokens(fnmatchTokens(folded))
-  const isLiteral = !/[*?[]/.test(folded)
-  return (word) => {
-    const text = word.toLowerCase()
-    return isLiteral ? text === folded : folded === '*' || automaton.run(text).matches
-  }
+  return compileWithEnds(folded, fnmatchTokens(folded))
 }
 
 /** Compiles a pattern for the path of an address: `*` stays within a segment, `**` crosses segments. */
 export function compilePathPattern(pattern: string): (path: string) => boolean {
-  const tokens = keyTokens(pattern)
-  const from = tokens.findIndex((token) => token.kind !== 'literal')
-  if (from === -1) return (path) => path === pattern
+  return compileWithEnds(pattern, keyTokens(pattern))
+}
+
+/**
+ * Compares the literal ends of a text, and looks for the longest literal between them, before the automaton runs: one
+ * rule of many is then excluded in some ten nanoseconds.
+ */
+function compileWithEnds(pattern: string, tokens: readonly Token[]): (text: string) => boolean {
+  const from = tokens.findIndex(({ kind }) => kind !== 'literal')
+  if (from === -1) return (text) => text === pattern
+  const to = tokens.findLastIndex(({ kind }) => kind !== 'literal')
   const begins = pattern.slice(0, from)
-  const automaton = compileTokens(tokens)
-  return (path) => path.startsWith(begins) && automaton.run(path).matches
+  const ends = pattern.slice(pattern.length - (tokens.length - 1 - to))
+  const between = tokens.slice(from, to + 1)
+  const isMany = between.every(({ kind }) => kind === 'many')
+  const crossesSlash = between.some((token) => token.kind === 'many' && token.crossesSlash)
+  const inner = longestLiteral(between)
+  const automaton = compileTokens(between)
+  return (text) => {
+    if (text.length < begins.length + ends.length || !text.startsWith(begins) || !text.endsWith(ends))
+      return false
+    if (isMany && crossesSlash) return true
+    if (inner !== '' && !text.includes(inner)) return false
+    const middle = text.slice(begins.length, text.length - ends.length)
+    return isMany ? !middle.includes('/') : automaton.run(middle).matches
+  }
+}
+
+function longestLiteral(tokens: readonly Token[]): string {
+  let longest = ''
+  let current = ''
+  for (const token of tokens) {
+    current = token.kind === 'literal' ? current + token.character : ''
+    if (current.length > longest.length) longest = current
+  }
+  return longest
 }
 
 function keyTokens(pattern: string): Token[] {

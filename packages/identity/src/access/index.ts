@@ -17,6 +17,7 @@ export type { Question } from './explain.ts'
 export { writeFirstPermissions } from './first-permissions.ts'
 export {
   compileNamePattern,
+  compileFoldedPattern,
   compilePathPattern,
   compileWordPattern,
   credentialMatches,

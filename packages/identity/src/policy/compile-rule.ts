@@ -1,4 +1,4 @@
-import { compilePathPattern, compileWordPattern } from '../access/index.ts'
+import { compileFoldedPattern, compilePathPattern } from '../access/index.ts'
 import { compileCondition, conditionValues } from './condition.ts'
 import type { Condition, ConditionValues } from './condition.ts'
 import type { Effect, Verdict } from './effect.ts'
@@ -19,21 +19,55 @@ export interface PolicyRule {
   readonly matches: (asked: AskedEffect) => boolean
 }
 
+/** The names of an effect in lower case; undefined for an absent one, null for a hidden one. */
+interface FoldedNames {
+  readonly agent: string
+  readonly project: string | undefined
+  readonly tool: string
+  readonly method: string | null | undefined
+  readonly mcpServer: string | undefined
+  readonly mcpTool: string | null | undefined
+  readonly chain: string | undefined
+  readonly credentials: readonly string[] | undefined
+}
+
 /** An effect with what several rules need of it, computed at most once for a decision. */
 export interface AskedEffect {
   readonly effect: Effect
+  /** Case does not matter in rules. */
+  readonly folded: FoldedNames
   readonly paths: () => readonly string[]
+  readonly foldedPaths: () => readonly string[]
   readonly values: () => ConditionValues
+  /** The values once for each reading of the path. */
+  readonly valuesOfPaths: () => readonly ConditionValues[]
 }
 
 export function askedEffect(effect: Effect): AskedEffect {
-  let paths: readonly string[] | null = null
-  let values: ConditionValues | null = null
+  const paths = once(() => (typeof effect.path === 'string' ? pathForms(effect.path) : []))
+  const values = once(() => conditionValues(effect))
   return {
     effect,
-    paths: () => (paths ??= typeof effect.path === 'string' ? pathForms(effect.path) : []),
-    values: () => (values ??= conditionValues(effect)),
+    folded: {
+      agent: effect.agent.toLowerCase(),
+      project: effect.project?.toLowerCase(),
+      tool: effect.tool.toLowerCase(),
+      method: effect.method?.toLowerCase() ?? effect.method,
+      mcpServer: effect.mcpServer?.toLowerCase(),
+      mcpTool: effect.mcpTool?.toLowerCase() ?? effect.mcpTool,
+      chain: effect.chain?.toLowerCase(),
+      credentials: effect.credentials?.map((name) => name.toLowerCase()),
+    },
+    paths,
+    foldedPaths: once(() => paths().map((path) => path.toLowerCase())),
+    values,
+    valuesOfPaths: once(() => paths().map((path) => ({ ...values(), path }))),
   }
+}
+
+function once<T>(compute: () => T): () => T {
+  let known: { readonly value: T } | null = null
+  return () => (known ??= { value: compute() }).value
 }
 
 /** Whether a field matches; `hidden` if the mesh cannot see its value. */
@@ -77,10 +111,13 @@ export function compileRule(
 
 function fieldTests(match: Match, isStrict: boolean): FieldTest[] {
   const tests: FieldTest[] = []
-  const word = (given: readonly string[] | undefined, of: (effect: Effect) => string | null | undefined) => {
+  const word = (
+    given: readonly string[] | undefined,
+    of: (folded: FoldedNames) => string | null | undefined,
+  ) => {
     if (given === undefined) return
-    const patterns = given.map(compileWordPattern)
-    tests.push(({ effect }) => tested(of(effect), (value) => patterns.some((matches) => matches(value))))
+    const matches = wordTest(given)
+    tests.push(({ folded }) => tested(of(folded), matches))
   }
   word(match.agent, ({ agent }) => agent)
   word(match.tool, ({ tool }) => tool)
@@ -101,24 +138,37 @@ function fieldTests(match: Match, isStrict: boolean): FieldTest[] {
     )
   }
   if (credential !== undefined) {
-    const patterns = credential.map(compileWordPattern)
-    tests.push(({ effect }) =>
-      tested(effect.credentials, (names) => names.some((name) => patterns.some((matches) => matches(name)))),
-    )
+    const matches = wordTest(credential)
+    tests.push(({ folded }) => tested(folded.credentials, (names) => names.some(matches)))
   }
   // The most expensive test comes last.
   if (path !== undefined) {
-    const patterns = path.map(compilePathPattern)
-    const exact = (form: string) => patterns.some((matches) => matches(form))
+    const matches = anyOf(path.map(compilePathPattern))
     // Many servers ignore case in paths, so a rule that asks or denies does too.
-    const folded = path.map((pattern) => compilePathPattern(pattern.toLowerCase()))
-    const matchesOne = (form: string) =>
-      exact(form) || (isStrict && folded.some((matches) => matches(form.toLowerCase())))
-    tests.push(({ effect, paths }) =>
-      tested(effect.path, () => (isStrict ? paths().some(matchesOne) : paths().every(matchesOne))),
+    const folded = anyOf(path.map((pattern) => compilePathPattern(pattern.toLowerCase())))
+    tests.push(({ effect, paths, foldedPaths }) =>
+      tested(effect.path, () =>
+        isStrict ? foldedPaths().some(folded) || paths().some(matches) : paths().every(matches),
+      ),
     )
   }
   return tests
+}
+
+/** Returns a test for a name in lower case: names without wildcards are compared all at once. */
+function wordTest(given: readonly string[]): (word: string) => boolean {
+  const names = new Set(given.filter((pattern) => !hasWildcard(pattern)).map((name) => name.toLowerCase()))
+  const matches = anyOf(given.filter(hasWildcard).map(compileFoldedPattern))
+  return (word) => names.has(word) || matches(word)
+}
+
+/** Whether a pattern for names may match more than one name. */
+export function hasWildcard(pattern: string): boolean {
+  return /[*?[]/.test(pattern)
+}
+
+function anyOf(tests: readonly ((text: string) => boolean)[]): (text: string) => boolean {
+  return (text) => tests.some((matches) => matches(text))
 }
 
 function tested<T>(value: T | null | undefined, test: (value: T) => boolean): boolean | 'hidden' {
@@ -149,7 +199,7 @@ function conditionTest(condition: Condition, isStrict: boolean): FieldTest {
     if (variables.some((name) => values[name] === undefined)) return false
     if (variables.some((name) => values[name] === null)) return 'hidden'
     if (!usesPath) return condition.holds(values) ?? 'hidden'
-    const results = asked.paths().map((path) => condition.holds({ ...values, path }) ?? isStrict)
-    return isStrict ? results.includes(true) : !results.includes(false)
+    const holds = (of: ConditionValues) => condition.holds(of) ?? isStrict
+    return isStrict ? asked.valuesOfPaths().some(holds) : asked.valuesOfPaths().every(holds)
   }
 }

@@ -1,6 +1,7 @@
 import { Environment } from '@marcbachmann/cel-js'
 import type { ASTNode } from '@marcbachmann/cel-js'
 import type { Effect } from './effect.ts'
+import { compileMayHold } from './may-hold.ts'
 
 /** The maximum length of one `when`, in characters. */
 export const conditionMaxChars = 1000
@@ -82,11 +83,12 @@ export function compileCondition(text: string): Condition | { readonly fault: st
     const check = evaluate.check()
     if (!check.valid) return { fault: firstLine(check.error) }
     if (check.type !== 'bool') return { fault: `the condition must be true or false, and is ${check.type}` }
+    const mayHold = compileMayHold(evaluate.ast)
     return {
       variables: [...variables],
       holds: (values) => {
         try {
-          return evaluate(values) === true
+          return mayHold(values) && evaluate(values) === true
         } catch {
           return null
         }

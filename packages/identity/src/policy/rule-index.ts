@@ -1,7 +1,8 @@
-import { plainHost } from './compile-rule.ts'
+import { hasWildcard, plainHost } from './compile-rule.ts'
 import type { AskedEffect, PolicyRule } from './compile-rule.ts'
+import type { Match } from './policy-schema.ts'
 
-/** Finds the first rule that matches, without testing rules for other hosts and tools. */
+/** Finds the first rule that matches, without testing rules for other hosts, servers, agents and so on. */
 export interface RuleIndex {
   /** Returns the first matching rule in the order of the file that `counts`; null if no rule matches. */
   first(asked: AskedEffect, counts?: (rule: PolicyRule) => boolean): PolicyRule | null
@@ -9,31 +10,80 @@ export interface RuleIndex {
   all(asked: AskedEffect): readonly PolicyRule[]
 }
 
+/** A field by which rules are found: a rule is found by each of its keys. */
+interface IndexedField {
+  /** The keys of a rule; null if the rule also matches effects without any of its keys. */
+  readonly keysOf: (match: Match) => readonly string[] | null
+  /** The keys of an effect; null if its value is hidden, so that every rule with the field may match. */
+  readonly keysFrom: (asked: AskedEffect) => readonly string[] | null
+}
+
+const names =
+  (field: 'agent' | 'project' | 'tool' | 'mcp_server' | 'chain' | 'credential') =>
+  (match: Match): readonly string[] | null => {
+    const given = match[field]
+    return given === undefined || given.some(hasWildcard) ? null : given.map((name) => name.toLowerCase())
+  }
+const one = (name: string | undefined): readonly string[] => (name === undefined ? [] : [name])
+
+/** In the order in which a field is preferred to another one with rules as few. */
+const fields: readonly IndexedField[] = [
+  {
+    keysOf: ({ host }) => (host === undefined || host.includes('*') ? null : host.map(plainHost)),
+    keysFrom: ({ effect: { host } }) => (host === undefined ? [] : hostKeys(host)),
+  },
+  { keysOf: names('mcp_server'), keysFrom: ({ folded }) => one(folded.mcpServer) },
+  { keysOf: names('credential'), keysFrom: ({ folded }) => folded.credentials ?? [] },
+  { keysOf: names('chain'), keysFrom: ({ folded }) => one(folded.chain) },
+  {
+    keysOf: ({ path }) => pathKeys(path),
+    keysFrom: ({ effect: { path }, foldedPaths }) =>
+      path === null ? null : [...new Set(foldedPaths().map(firstSegment))],
+  },
+  { keysOf: names('project'), keysFrom: ({ folded }) => one(folded.project) },
+  { keysOf: names('agent'), keysFrom: ({ folded }) => [folded.agent] },
+  { keysOf: names('tool'), keysFrom: ({ folded }) => [folded.tool] },
+]
+
+type Buckets = Map<string, PolicyRule[]>
+
 /**
- * Indexes rules of one verdict: by host where every host of the rule is a name or `*.domain`, else by tool where every
- * tool is a plain name. All other rules are tested for each effect. The order of the rules is their `order`.
+ * Indexes rules of one verdict. Each rule is found by that of its fields whose values the fewest rules share. A rule
+ * without such a field is tested for each effect. The order of the rules is their `order`.
  */
 export function createRuleIndex(rules: readonly PolicyRule[]): RuleIndex {
-  const byHost = new Map<string, PolicyRule[]>()
-  const byTool = new Map<string, PolicyRule[]>()
+  const shared = fields.map(() => new Map<string, number>())
+  const keys = rules.map(({ match }) => fields.map(({ keysOf }) => keysOf(match)))
+  for (const ofRule of keys) {
+    for (const [at, found] of ofRule.entries()) {
+      const counts = shared[at]
+      for (const key of new Set(found)) counts?.set(key, (counts.get(key) ?? 0) + 1)
+    }
+  }
+  const indexes = fields.map(() => ({ buckets: new Map() as Buckets, whole: [] as PolicyRule[] }))
   const others: PolicyRule[] = []
-  for (const rule of rules) {
-    const hosts = rule.match.host?.map(plainHost)
-    const tools = rule.match.tool?.map((tool) => tool.toLowerCase())
-    if (hosts !== undefined && !hosts.includes('*')) addTo(byHost, hosts, rule)
-    else if (tools !== undefined && !tools.some((tool) => /[*?[]/.test(tool))) addTo(byTool, tools, rule)
-    else others.push(rule)
+  for (const [at, rule] of rules.entries()) {
+    const chosen = rarestField(keys[at] ?? [], shared)
+    const index = chosen === null ? undefined : indexes[chosen.field]
+    if (chosen === null || index === undefined) {
+      others.push(rule)
+      continue
+    }
+    index.whole.push(rule)
+    for (const key of new Set(chosen.keys)) addTo(index.buckets, key, rule)
   }
 
-  function candidates({ effect }: AskedEffect): readonly (readonly PolicyRule[])[] {
+  function candidates(asked: AskedEffect): readonly (readonly PolicyRule[])[] {
     const lists: (readonly PolicyRule[])[] = []
-    const add = (list: readonly PolicyRule[] | undefined) => list !== undefined && lists.push(list)
-    if (effect.host !== undefined && byHost.size > 0) {
-      add(byHost.get(effect.host))
-      for (let dot = effect.host.indexOf('.'); dot !== -1; dot = effect.host.indexOf('.', dot + 1))
-        add(byHost.get(`*${effect.host.slice(dot)}`))
+    for (const [at, { buckets, whole }] of indexes.entries()) {
+      if (whole.length === 0) continue
+      const found = fields[at]?.keysFrom(asked)
+      if (found === null) lists.push(whole)
+      for (const key of found ?? []) {
+        const list = buckets.get(key)
+        if (list !== undefined) lists.push(list)
+      }
     }
-    if (byTool.size > 0) add(byTool.get(effect.tool.toLowerCase()))
     if (others.length > 0) lists.push(others)
     return lists
   }
@@ -59,10 +109,41 @@ export function createRuleIndex(rules: readonly PolicyRule[]): RuleIndex {
   }
 }
 
-function addTo(index: Map<string, PolicyRule[]>, keys: readonly string[], rule: PolicyRule): void {
-  for (const key of new Set(keys)) {
-    const list = index.get(key)
-    if (list === undefined) index.set(key, [rule])
-    else list.push(rule)
+/** Returns the field whose most frequent key the fewest rules have; null if no field finds the rule. */
+function rarestField(
+  keys: readonly (readonly string[] | null)[],
+  shared: readonly ReadonlyMap<string, number>[],
+): { readonly field: number; readonly keys: readonly string[] } | null {
+  let rarest: { readonly field: number; readonly keys: readonly string[]; readonly rules: number } | null = null
+  for (const [field, found] of keys.entries()) {
+    if (found === null) continue
+    const rules = Math.max(...found.map((key) => shared[field]?.get(key) ?? 0))
+    if (rarest === null || rules < rarest.rules) rarest = { field, keys: found, rules }
   }
+  return rarest
+}
+
+/** A host itself, and `*.domain` for each domain above it. */
+function hostKeys(host: string): readonly string[] {
+  const keys = [host]
+  for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1))
+    keys.push(`*${host.slice(dot)}`)
+  return keys
+}
+
+/** The first segments of patterns for paths, in lower case; null if one of them has a wildcard. */
+function pathKeys(path: Match['path']): readonly string[] | null {
+  const segments = path?.map((pattern) => firstSegment(pattern.toLowerCase()))
+  return segments === undefined || segments.some((segment) => segment.includes('*')) ? null : segments
+}
+
+function firstSegment(path: string): string {
+  const end = path.indexOf('/', 1)
+  return end === -1 ? path : path.slice(0, end)
+}
+
+function addTo(buckets: Buckets, key: string, rule: PolicyRule): void {
+  const list = buckets.get(key)
+  if (list === undefined) buckets.set(key, [rule])
+  else list.push(rule)
 }

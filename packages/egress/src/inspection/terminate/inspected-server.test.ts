@@ -84,7 +84,8 @@ describe('an inspected connection', () => {
       takeTurn: (_connection, { path }) => {
         if (path === '/refused') throw new Problem('denied', { detail: 'a rule' })
         return {
-          fill: (headers) => headers,
+          fill: (headers) => ({ headers }),
+          fillApproved: (headers) => headers,
           answer: { headers: (raw) => raw, body: () => null },
           settled: () => {},
         }
