@@ -32,8 +32,24 @@ function aTurn(method: string, path: string) {
 }
 
 test.each([
-  ['a push, which a person would be asked about', 'POST', '/repo/git-receive-pack', []],
+  ['a push', 'POST', '/repo/git-receive-pack', []],
   ['a push with a query behind its path', 'POST', '/repo/git-receive-pack?x=1', []],
+  ['a push in capitals', 'POST', '/repo/Git-Receive-Pack', []],
+  ['a method that a header replaces', 'GET', '/repo/git-receive-pack', ['X-HTTP-Method-Override', 'POST']],
+  ['a push with a key', 'POST', '/repo/git-receive-pack', withKey],
+] as const)(
+  'an inspected request is asked for before a key is filled in: %s',
+  async (...[, method, path, headers]) => {
+    const turn = await aTurn(method, path)
+    expect(turn.fill(headers)).toMatchObject({
+      asked: { decision: { rule: 'push' }, credentials: headers === withKey ? ['github'] : [] },
+    })
+    const sent = turn.fillApproved(headers)
+    expect(sent.includes(`Bearer ${value}`)).toBe(headers === withKey)
+  },
+)
+
+test.each([
   ['a path that the policy denies', 'GET', '/admin/users', []],
   ['a request with a credential that the policy denies', 'DELETE', '/repo', withKey],
   ['a second slash, which is no host', 'GET', '//x/../admin/users', []],
@@ -41,10 +57,11 @@ test.each([
   ['dots', 'GET', '/public/../admin/users', []],
   ['parameters of a segment', 'GET', '/a/..;/admin/users', []],
   ['another case', 'GET', '/Admin/users', []],
-  ['a method that a header replaces', 'GET', '/repo/git-receive-pack', ['X-HTTP-Method-Override', 'POST']],
 ] as const)('an inspected request is refused before it leaves: %s', async (...[, method, path, headers]) => {
   const turn = await aTurn(method, path)
-  expect(() => turn.fill(headers)).toThrow(expect.objectContaining({ code: 'policy-denied' }))
+  const denied = expect.objectContaining({ code: 'policy-denied' })
+  expect(() => turn.fill(headers)).toThrow(denied)
+  expect(() => turn.fillApproved(headers)).toThrow(denied)
 })
 
 test.each([
@@ -52,10 +69,14 @@ test.each([
   ['a deletion without the credential', 'DELETE', '/repo', []],
 ] as const)('an inspected request is sent: %s', async (...[, method, path, headers]) => {
   const turn = await aTurn(method, path)
-  expect(turn.fill(headers)).toEqual(expect.arrayContaining(headers as unknown as string[]))
+  expect(turn.fill(headers)).toEqual({
+    headers: expect.arrayContaining(headers as unknown as string[]) as unknown,
+  })
 })
 
 test('an inspected request gets the value of a credential that no rule concerns', async () => {
   const { fill } = await aTurn('POST', '/repo/git-upload-pack')
-  expect(fill(withKey)).toContain(`Bearer ${value}`)
+  expect(fill(withKey)).toMatchObject({
+    headers: expect.arrayContaining([`Bearer ${value}`]) as unknown,
+  })
 })

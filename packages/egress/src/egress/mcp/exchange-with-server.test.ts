@@ -228,10 +228,13 @@ describe('an exchange under a policy', () => {
       ),
     )
 
-  test.each(['deny', 'ask'])('a tool with the verdict %s is not called, and others are', async (verdict) => {
+  test.each([
+    ['deny', 'policy-denied'],
+    ['ask', 'approval-required'],
+  ])('a tool with the verdict %s is not called, and others are', async (verdict, code) => {
     const { web, ask, refused } = await policed(verdict)
-    expect(await refused({ body: call('delete_page') })).toMatchObject({ code: 'policy-denied' })
-    expect(await refused({ body: call('Delete_page') })).toMatchObject({ code: 'policy-denied' })
+    expect(await refused({ body: call('delete_page') })).toMatchObject({ code })
+    expect(await refused({ body: call('Delete_page') })).toMatchObject({ code })
     expect(await refused({ body: '{"method":"tools/call"' })).toMatchObject({ code: 'policy-denied' })
     expect(await refused({ body: `[${call('read')},${call('delete_page')}]` })).toMatchObject({
       code: 'policy-denied',
