@@ -1,11 +1,11 @@
 import { createManualClock } from '../../protocol/src/testing/manual-clock.ts'
 import { silentLog } from '../../foundation/src/platform/log.ts'
 import { createCheckEffect, snapshotOf } from '../../identity/src/policy/index.ts'
-import type { CheckEffect } from '../../identity/src/policy/index.ts'
+import type { PolicyChecks } from '../../identity/src/policy/index.ts'
 import { collectJournal } from '../../../tests/support/collected-ports.ts'
 
 /** The check of a policy with this text, for agents without a project and runs of a person. */
-export function policyOf(text: string): CheckEffect {
+export function policyOf(text: string): PolicyChecks {
   const snapshot = snapshotOf(text)
   return createCheckEffect({
     policy: { snapshot: () => snapshot },
@@ -14,5 +14,6 @@ export function policyOf(text: string): CheckEffect {
     journal: collectJournal(),
     clock: createManualClock(),
     log: silentLog,
+    use: { note: () => {} },
   })
 }

@@ -3,7 +3,7 @@ import type { Isolation } from '@flotilla/fleet/isolation'
 import type { DiskSpace } from '@flotilla/foundation/storage'
 import type { PermissionStore } from '@flotilla/identity/access'
 import type { Kernel } from '@flotilla/identity/kernel'
-import { createCheckEffect } from '@flotilla/identity/policy'
+import { createCheckEffect, createPolicyUse } from '@flotilla/identity/policy'
 import type { PolicyStore } from '@flotilla/identity/policy'
 import { approvalsModule } from './approvals/index.ts'
 import { pausesModule } from './pauses/index.ts'
@@ -44,20 +44,24 @@ export function workModules(kernel: Kernel, { identity, fleet, access, foundatio
   const tasks = tasksModule(seen, { store, runs: runs.api, agents, isolation })
   const spawning = spawningModule(seen, { agents, runs: runs.api, store, tasks: tasks.api, permissions })
   const approvals = approvalsModule(seen, { runs: runs.api })
+  const policyUse = createPolicyUse(kernel)
+  fleet.events.agentDeleted.subscribe(policyUse.forget)
   const checkEffect = createCheckEffect({
     ...kernel,
+    use: policyUse,
     policy: access.policy,
     projectOf: (agentId) => identity.events.projectOf.ask(rootOf(identity.events, agentId))[0]?.name ?? null,
     originsOf: (runId) => runs.api.queries.chainOf(runId).map(({ origin }) => origin.kind),
   })
   const pauses = pausesModule(seen, { runs: runs.api, agents })
   return {
-    modules: { runs, tasks, spawning, approvals, pauses },
+    modules: { runs, tasks, spawning, approvals, pauses, policyUse: { api: {}, run: policyUse.run } },
     events,
     runs: runs.api,
     tasks: tasks.api,
     approvals: approvals.api,
     checkEffect,
+    policyUse,
     pauses: pauses.api,
   }
 }

@@ -8,7 +8,7 @@ import type { OutboundProxies } from '@flotilla/foundation/platform'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
 import type { Runs } from '@flotilla/work/runs'
 import type { EffectOnce } from '@flotilla/foundation/effects'
-import type { CheckEffect } from '@flotilla/identity/policy'
+import type { PolicyChecks } from '@flotilla/identity/policy'
 import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
 import { egressAgentRoutes } from './agent.routes.ts'
 import type { Socket } from 'node:net'
@@ -75,7 +75,7 @@ export interface EgressNeeds {
   readonly runs: Pick<Runs, 'lifecycle' | 'holdLease' | 'queries'>
   readonly approvals: Pick<ApprovalDesk, 'ask' | 'addKind'>
   /** The owner's policy, which every exit asks after the guard. */
-  readonly checkEffect: CheckEffect
+  readonly checkEffect: PolicyChecks
   readonly effects: Pick<EffectOnce, 'outside'>
   readonly openCredentials: OpenCredentials
   readonly vault: Pick<Vault, 'system'>
@@ -141,7 +141,12 @@ export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModu
     approved,
     serversOf,
     // The run waits; the record of effects aborts the call if the run ends.
-    exchange: createExchangeWithServer({ ...exchanging, isOver: () => false, ask: () => {} }),
+    exchange: createExchangeWithServer({
+      ...exchanging,
+      checkEffect: checkEffect.ofApproved,
+      isOver: () => false,
+      ask: () => {},
+    }),
   })
   needs.approvals.addKind(mcpApprovalKind, calls.kind)
   const exchange = createExchangeWithServer({
@@ -203,9 +208,13 @@ export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModu
 function openRequests(
   approved: ApprovedEffects,
   approvals: EgressNeeds['approvals'],
-  leaving: Omit<ForwardRequestDeps, 'ask'>,
+  leaving: Omit<ForwardRequestDeps, 'ask'> & Pick<EgressNeeds, 'checkEffect'>,
 ): ForwardRequest {
-  const send = createForwardRequest({ ...leaving, ask: () => {} })
+  const send = createForwardRequest({
+    ...leaving,
+    checkEffect: leaving.checkEffect.ofApproved,
+    ask: () => {},
+  })
   const requests = createApprovedRequests({ approved, send })
   approvals.addKind(httpApprovalKind, requests.kind)
   return createForwardRequest({ ...leaving, ask: requests.ask })

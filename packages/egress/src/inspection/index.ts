@@ -4,7 +4,7 @@ import type { SettingsFile } from '@flotilla/foundation/config'
 import type { HeldBytes, LoopShare } from '@flotilla/foundation/intake'
 import type { MeshModule } from '@flotilla/identity/kernel'
 import type { CallRate } from '@flotilla/identity/access'
-import type { CheckEffect } from '@flotilla/identity/policy'
+import type { PolicyChecks } from '@flotilla/identity/policy'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
 import type { Credentials } from '../credentials/index.ts'
 import { listNamesHost } from '../egress/index.ts'
@@ -37,7 +37,7 @@ export interface InspectionNeeds {
   readonly credentials: Pick<Credentials, 'open' | 'forPrograms'>
   readonly loop: Pick<LoopShare, 'spend' | 'require' | 'turn'>
   readonly rate: Pick<CallRate, 'take'>
-  readonly checkEffect: CheckEffect
+  readonly checkEffect: PolicyChecks
 }
 
 /** Creates the inspection module: terminates TLS for hosts that the owner names, and decides each request to them. */

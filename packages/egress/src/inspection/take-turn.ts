@@ -3,7 +3,7 @@ import type { Journal } from '@flotilla/foundation/journal'
 import type { CallRate, Guard } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
 import { plainHost } from '@flotilla/identity/policy'
-import type { CheckEffect } from '@flotilla/identity/policy'
+import type { PolicyChecks } from '@flotilla/identity/policy'
 import type { OpenCredentials } from '../credentials/index.ts'
 import { decidedMethod, textOf } from '../egress/index.ts'
 import { cleanAnswer, unchanged } from './clean-answer.ts'
@@ -24,7 +24,7 @@ export interface TakeTurnDeps {
   /** Counts each request like a call of `http_request`. */
   readonly rate: Pick<CallRate, 'take'>
   /** The owner's policy, which sees method, path and credentials of an inspected request. */
-  readonly checkEffect: CheckEffect
+  readonly checkEffect: PolicyChecks
 }
 
 /**
@@ -50,7 +50,8 @@ export function createTakeTurn(deps: TakeTurnDeps): TakeTurn {
         url,
         scrub === null ? headers : uncompressed(headers),
         (names) => {
-          const decision = deps.checkEffect(caller, {
+          const check = isApproved ? deps.checkEffect.ofApproved : deps.checkEffect
+          const decision = check(caller, {
             tool: 'connect',
             method: decidedMethod(method, headers),
             host: plainHost(destination.host),

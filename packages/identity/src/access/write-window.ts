@@ -22,13 +22,13 @@ interface Window {
 export type UnwrittenBefore = (actor: string) => number | null
 
 /** Creates the limit of rows that one caller's refusals write into the audit log. */
-export function createWriteWindow(clock: Clock): UnwrittenBefore {
+export function createWriteWindow(clock: Clock, perMinute: number = writtenPerMinute): UnwrittenBefore {
   const windows = new Map<string, Window>()
   return (actor) => {
     const now = clock.now()
     const known = windows.get(actor)
     if (known && known.startedAt <= now && now - known.startedAt < windowMs) {
-      if (known.written >= writtenPerMinute) {
+      if (known.written >= perMinute) {
         known.unwritten++
         return null
       }

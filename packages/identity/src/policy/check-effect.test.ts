@@ -11,6 +11,8 @@ const notice = { tool: 'browser' } as const
 
 function aCheck(text: string, asked: string[] = []) {
   const journal = collectJournal()
+  const noted: string[] = []
+  const clock = createManualClock()
   const check = createCheckEffect({
     policy: { snapshot: () => snapshotOf(text) },
     projectOf: (agentId) => (agentId === 'scout' ? 'site' : null),
@@ -19,10 +21,11 @@ function aCheck(text: string, asked: string[] = []) {
       return ['webhook']
     },
     journal,
-    clock: createManualClock(),
+    clock,
     log: silentLog,
+    use: { note: (agentId, { tool }, { verdict, rule }) => noted.push(`${agentId} ${tool} ${verdict} ${rule}`) },
   })
-  return { check, journal }
+  return { check, journal, noted, clock }
 }
 
 const rule = (match: string, verdict: string) =>
@@ -70,7 +73,38 @@ describe('the check of an effect', () => {
     expect(() => check.requireAllowed(scout, notice, 'do this instead')).toThrow(
       denied('No. (rule r, config/policy.yaml line 2); do this instead'),
     )
-    expect(journal.entries).toMatchObject([{ subject: 'browser', detail: { verdict: 'ask' } }])
+    expect(journal.entries).toMatchObject([
+      { action: 'policy.asked', subject: 'browser', detail: { verdict: 'ask', rule: 'r' } },
+      { action: 'policy.denied', subject: 'browser', detail: { verdict: 'ask' } },
+    ])
+  })
+
+  test('every decision of a rule is counted, and one allowed effect a minute is recorded with the number of others', async () => {
+    const { check, journal, noted, clock } = aCheck(rule('{ agent: scout }', 'allow'))
+    for (let count = 0; count < 5; count++) check(scout, { ...notice, host: 'a.test', path: '/x', method: 'GET' })
+    expect(noted).toEqual(Array(5).fill('scout browser allow r'))
+    expect(journal.entries).toHaveLength(1)
+    await clock.advance(60_000)
+    check(scout, { ...notice, host: 'a.test', path: '/x', method: 'GET' })
+    expect(journal.entries).toMatchObject([
+      { action: 'policy.allowed', subject: 'a.test', detail: { rule: 'r', skipped: 0, path: '/x', method: 'GET' } },
+      { action: 'policy.allowed', detail: { rule: 'r', skipped: 4 } },
+    ])
+  })
+
+  test('an effect without a rule is neither counted as one nor recorded', () => {
+    const { check, journal } = aCheck(rule('{ agent: other }', 'deny'))
+    check(scout, notice)
+    expect(journal.entries).toEqual([])
+  })
+
+  test('an approved effect is not counted again, and is refused if a rule denies it by now', () => {
+    const { check, noted, journal } = aCheck(rule('{ agent: scout }', 'ask'))
+    expect(check.ofApproved(scout, notice)).toMatchObject({ verdict: 'ask' })
+    expect(() => check.ofApproved.requireAllowed(scout, notice, 'instead')).toThrow('instead')
+    expect(() => aCheck(rule('{ agent: scout }', 'deny')).check.ofApproved(scout, notice)).toThrow('No.')
+    expect(noted).toEqual(['scout browser ask r'])
+    expect(journal.entries).toMatchObject([{ action: 'policy.denied' }])
   })
 
   test('people are not subject to the policy, and neither are effects without a rule', () => {

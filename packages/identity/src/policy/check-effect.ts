@@ -6,6 +6,7 @@ import { actorOf, createWriteWindow } from '../access/index.ts'
 import type { Caller } from '../access/index.ts'
 import type { Effect, PolicyDecision } from './effect.ts'
 import type { PolicyStore } from './policy-file.ts'
+import type { PolicyUse } from './policy-use.ts'
 
 /** An effect without what follows from its caller. */
 export type EffectDetails = Omit<Effect, 'agent' | 'project' | 'origins'>
@@ -17,6 +18,11 @@ interface Refusal {
   readonly instead?: string
 }
 
+/**
+ * How many allowed effects of one agent and rule are recorded a minute; the record says how many came before. A record
+ * is a commit, and a program may send a hundred requests a second.
+ */
+const passesPerMinute = 1
 /** The maximum length of a value in the audit record of a decision, in characters. */
 const recordedMaxChars = 200
 
@@ -42,6 +48,11 @@ export interface CheckEffect {
   explain(agentId: string, details: EffectDetails, origins: readonly string[]): PolicyDecision
 }
 
+export interface PolicyChecks extends CheckEffect {
+  /** The same check for effects that a person has approved: what is asked for passes, and is not counted again. */
+  readonly ofApproved: CheckEffect
+}
+
 /**
  * Creates the check that every exit for effects of agents calls after the guard. A spawned agent belongs to the
  * project of its root ancestor.
@@ -54,8 +65,11 @@ export function createCheckEffect(deps: {
   readonly journal: Journal
   readonly clock: Clock
   readonly log: Log
-}): CheckEffect {
+  /** Counts the decisions of rules. */
+  readonly use: Pick<PolicyUse, 'note'>
+}): PolicyChecks {
   const unwrittenBefore = createWriteWindow(deps.clock)
+  const uncountedBefore = createWriteWindow(deps.clock, passesPerMinute)
 
   function decide(
     agentId: string,
@@ -74,26 +88,39 @@ export function createCheckEffect(deps: {
     })
   }
 
-  function refuse(actor: string, { details, decision, instead = '' }: Refusal): never {
+  /** Records a decision of a rule. Those beyond the window's number are counted in its next record. */
+  function record(
+    actor: string,
+    { details, decision }: Refusal,
+    of: { readonly action: string; readonly skipped: number },
+  ): void {
+    const { method, path } = details
+    deps.journal.append({
+      actor,
+      action: of.action,
+      subject: subjectOf(details).slice(0, recordedMaxChars),
+      detail: {
+        tool: details.tool,
+        verdict: decision.verdict,
+        rule: decision.rule ?? '',
+        line: decision.line ?? 0,
+        reason: decision.reason.slice(0, recordedMaxChars),
+        ...(typeof method === 'string' ? { method } : {}),
+        ...(typeof path === 'string' ? { path: path.slice(0, recordedMaxChars) } : {}),
+        skipped: of.skipped,
+      },
+    })
+  }
+
+  function refuse(actor: string, refusal: Refusal): never {
+    const { details, decision, instead = '' } = refusal
     const skipped = unwrittenBefore(actor)
     if (skipped !== null) {
       deps.log.warn(
         { actor, tool: details.tool, rule: decision.rule, reason: decision.reason, skipped },
         'denied an effect that the policy does not allow',
       )
-      deps.journal.append({
-        actor,
-        action: 'policy.denied',
-        subject: subjectOf(details).slice(0, recordedMaxChars),
-        detail: {
-          tool: details.tool,
-          verdict: decision.verdict,
-          rule: decision.rule ?? '',
-          line: decision.line ?? 0,
-          reason: decision.reason.slice(0, recordedMaxChars),
-          skipped,
-        },
-      })
+      record(actor, refusal, { action: 'policy.denied', skipped })
     }
     const { rule, line } = decision
     const by =
@@ -104,20 +131,40 @@ export function createCheckEffect(deps: {
     })
   }
 
-  function check(caller: Caller, details: EffectDetails): PolicyDecision {
+  /** Decides about an effect that is about to happen, and records what a rule decided. */
+  function settle(
+    caller: Caller,
+    { details, instead }: { readonly details: EffectDetails; readonly instead?: string },
+    isApproved: boolean,
+  ): PolicyDecision {
     if (caller.kind !== 'agent') return { verdict: 'allow', rule: null, line: null, reason: 'no agent asks' }
     const runId = caller.run?.runId
     const decision = decide(caller.agentId, details, () =>
       runId === undefined ? null : deps.originsOf(runId),
     )
-    return decision.verdict === 'deny' ? refuse(actorOf(caller), { details, decision }) : decision
+    const { verdict, rule } = decision
+    // The request of an approved effect was counted when it was asked for.
+    if (isApproved && verdict === 'ask' && instead === undefined) return decision
+    deps.use.note(caller.agentId, details, decision)
+    const actor = actorOf(caller)
+    if (verdict === 'deny' || (verdict === 'ask' && instead !== undefined))
+      return refuse(actor, { details, decision, ...(verdict === 'ask' && instead ? { instead } : {}) })
+    const skipped = rule === null ? null : uncountedBefore(`${actor} ${rule}`)
+    if (skipped !== null)
+      record(
+        actor,
+        { details, decision },
+        { action: verdict === 'ask' ? 'policy.asked' : 'policy.allowed', skipped },
+      )
+    return decision
   }
 
-  return Object.assign(check, {
-    requireAllowed: (caller: Caller, details: EffectDetails, instead: string) => {
-      const decision = check(caller, details)
-      return decision.verdict === 'ask' ? refuse(actorOf(caller), { details, decision, instead }) : decision
-    },
+  const checks = (isApproved: boolean) =>
+    Object.assign((caller: Caller, details: EffectDetails) => settle(caller, { details }, isApproved), {
+      requireAllowed: (caller: Caller, details: EffectDetails, instead: string) =>
+        settle(caller, { details, instead }, isApproved),
+    })
+  const others = {
     again: (
       { agentId, runId }: { readonly agentId: string; readonly runId: string },
       details: EffectDetails,
@@ -131,7 +178,8 @@ export function createCheckEffect(deps: {
     },
     explain: (agentId: string, details: EffectDetails, origins: readonly string[]) =>
       decide(agentId, details, () => origins),
-  })
+  }
+  return Object.assign(checks(false), others, { ofApproved: Object.assign(checks(true), others) })
 }
 
 /** The object of an effect for the audit log; never its content. */

@@ -1,4 +1,6 @@
 import { followFile } from '@flotilla/foundation/config'
+import type { FileEditor } from '@flotilla/foundation/config'
+import { Problem } from '@flotilla/protocol/problem'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '@flotilla/foundation/platform'
 import { createDecideEffect } from './decide-effect.ts'
@@ -26,6 +28,11 @@ export interface PolicySnapshot {
  */
 export interface PolicyStore {
   readonly snapshot: () => PolicySnapshot
+  /**
+   * Rewrites the file; `change` gets its text and returns the new one. Its cases are checked before it is written.
+   * Problem `unprocessable` with the line of a fault, also if the file is invalid before.
+   */
+  edit(change: (text: string) => string): Promise<void>
   refresh(): Promise<void>
   close(): Promise<void>
 }
@@ -34,6 +41,7 @@ const file = 'config/policy.yaml'
 
 export async function createPolicyFile(deps: {
   readonly path: string
+  readonly editor: FileEditor
   readonly clock: Clock
   readonly log: Log
 }): Promise<PolicyStore> {
@@ -65,7 +73,20 @@ export async function createPolicyFile(deps: {
       take(brokenSnapshot(`${file} cannot be read`, null))
     },
   })
-  return { snapshot: () => current, refresh, close }
+  async function edit(change: (text: string) => string): Promise<void> {
+    await deps.editor.edit(deps.path, async (text) => {
+      requireWhole(snapshotOf(text), 'the file cannot be changed while it is invalid')
+      const next = change(text ?? '')
+      requireWhole(snapshotOf(next), 'the change was not written')
+      return next
+    })
+    await refresh()
+  }
+  return { snapshot: () => current, edit, refresh, close }
+}
+
+function requireWhole({ broken }: PolicySnapshot, consequence: string): void {
+  if (broken !== null) throw new Problem('unprocessable', { detail: `${consequence}: ${broken}` })
 }
 
 /** Returns the policy of a text; null for a missing file. Pure. */

@@ -72,7 +72,7 @@ export async function createKernel({ context, paths, log, fence }: KernelParts) 
     { database, log, journal, events, identityEvents },
     { path: paths.permissionsFile, editor },
   )
-  const policy = await createPolicyFile({ path: paths.policyFile, clock, log })
+  const policy = await createPolicyFile({ path: paths.policyFile, editor, clock, log })
   const denials = createDenialCounts(clock)
   const onDenied = identityEvents.callDenied.publish
   const kernel: Kernel = {

@@ -4,6 +4,7 @@ import { blackboardBytesMigration } from './20261128102000-blackboard-bytes.ts'
 import { cacheUseMigration } from './20261128170500-cache-use.ts'
 import { generatedCredentialsMigration } from './20261128134500-generated-credentials.ts'
 import { keptBodiesMigration } from './20261129010500-kept-bodies.ts'
+import { policyUseMigration } from './20261129011700-policy-use.ts'
 import { taskListsMigration } from './20261128172300-task-lists.ts'
 import { returnedSteersMigration } from './20261128174400-returned-steers.ts'
 import { unconfirmedUsageMigration } from './20261128214500-unconfirmed-usage.ts'
@@ -25,5 +26,6 @@ export const allMigrations: readonly Migration[] = [
   returnedSteersMigration,
   unconfirmedUsageMigration,
   keptBodiesMigration,
+  policyUseMigration,
   hourlySpendMigration,
 ]

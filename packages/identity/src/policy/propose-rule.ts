@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+import { policyLimits } from './policy-schema.ts'
+import type { EffectDetails } from './check-effect.ts'
+
+/** A rule as the owner would write it in config/policy.yaml. */
+export interface ProposedRule {
+  readonly name: string
+  readonly match: Readonly<Record<string, string | readonly string[]>>
+  readonly when?: string
+  readonly verdict: 'allow'
+  readonly excepts?: string
+  readonly reason: string
+}
+
+/**
+ * Returns the narrowest rule that allows exactly such effects of one agent without asking, and takes back the rule
+ * that asks for them. Null if no rule can name the effect: a hidden path or method, or a path with `*`. Pure.
+ */
+export function proposeRule(
+  agentId: string,
+  effect: EffectDetails,
+  why: {
+    /** The `ask` rule that applies to the effect. */
+    readonly rule: string
+    readonly reason: string
+    /** The origins of the work; if absent, the rule allows all of them. */
+    readonly origins?: readonly string[]
+  },
+): ProposedRule | null {
+  const { tool, method, host, path, mcpServer, mcpTool, credentials } = effect
+  const isCall = mcpServer !== undefined
+  if (isCall ? typeof mcpTool !== 'string' : typeof method !== 'string' || typeof path !== 'string') return null
+  if (!isCall && (host === undefined || path?.includes('*') === true)) return null
+  if ((path ?? '').length > policyLimits.patternMaxChars) return null
+  const match = {
+    agent: agentId,
+    tool,
+    ...(isCall
+      ? { mcp_server: literal(mcpServer), mcp_tool: literal(mcpTool ?? '') }
+      : { host: host ?? '', method: method ?? '', path: path ?? '' }),
+  }
+  const conditions = [
+    // Names match in any case, and tools with names that differ in case only are different tools.
+    ...(isCall ? [`mcp_tool == ${JSON.stringify(mcpTool)}`] : []),
+    // Without it, the rule would also allow the effect with another credential.
+    `credentials.size() == ${credentials?.length ?? 0}`,
+    ...(credentials ?? []).map((name) => `${JSON.stringify(name)} in credentials`),
+    ...(why.origins === undefined
+      ? []
+      : [`origins == [${why.origins.map((kind) => JSON.stringify(kind)).join(', ')}]`]),
+  ]
+  const when = conditions.join(' && ')
+  const digest = createHash('sha256').update(JSON.stringify([match, when])).digest('hex').slice(0, 8)
+  return {
+    name: `always-${agentId.toLowerCase().replace(/[^a-z0-9._-]/g, '-').slice(0, 40)}-${digest}`,
+    match,
+    when,
+    verdict: 'allow',
+    excepts: why.rule,
+    reason: why.reason,
+  }
+}
+
+/** A pattern that matches this name only. */
+function literal(name: string): string {
+  return name.replace(/[*?[]/g, '[$&]')
+}
