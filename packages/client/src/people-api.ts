@@ -20,6 +20,7 @@ import { pauseApi, pauseEndpoints } from '@flotilla/protocol/pause-api'
 import { traceApi, traceEndpoints } from '@flotilla/protocol/trace-api'
 import { replayApi, replayEndpoints } from '@flotilla/protocol/replay-api'
 import { templateEndpoints, templatesApi } from '@flotilla/protocol/templates-api'
+import { policyApi, policyEndpoints } from '@flotilla/protocol/policy-api'
 import { projectHumanApi, projectHumanEndpoints } from '@flotilla/protocol/project-api'
 import { setupApi, setupEndpoints } from '@flotilla/protocol/setup-api'
 import { taskHumanApi, taskHumanEndpoints } from '@flotilla/protocol/task-api'
@@ -42,6 +43,7 @@ export const peopleEndpoints = {
   ...controlEndpoints,
   ...pauseEndpoints,
   ...vaultHumanEndpoints,
+  ...policyEndpoints,
   ...inspectionHumanEndpoints,
   ...walletEndpoints,
   ...walletPaymentEndpoints,
@@ -74,6 +76,7 @@ export const peopleApi = {
   ...controlApi,
   ...pauseApi,
   ...vaultHumanApi,
+  ...policyApi,
   ...inspectionHumanApi,
   ...walletApi,
   ...walletPaymentApi,

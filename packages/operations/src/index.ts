@@ -6,7 +6,7 @@ import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
 import type { Environment, SettingsFile } from '@flotilla/foundation/config'
 import type { DiskSpace } from '@flotilla/foundation/storage'
 import type { DenialCounts, PermissionStore, RefuseAboveCeiling } from '@flotilla/identity/access'
-import type { CheckEffect, PolicyStore } from '@flotilla/identity/policy'
+import type { CheckEffect, PolicyStore, PolicyUse } from '@flotilla/identity/policy'
 import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
 import type { Blackboard, BlackboardWatches } from '@flotilla/collaboration/blackboard'
 import type { Projects } from '@flotilla/collaboration/projects'
@@ -47,7 +47,7 @@ export interface OperationsNeeds {
   }
   readonly access: {
     readonly permissions: PermissionStore
-    readonly policy: Pick<PolicyStore, 'snapshot'>
+    readonly policy: Pick<PolicyStore, 'snapshot' | 'edit'>
     readonly denials: DenialCounts
     readonly refuseAbove: RefuseAboveCeiling
   }
@@ -71,10 +71,11 @@ export interface OperatedContexts {
     readonly tasks: Pick<Tasks, 'listStaleTasks'>
     readonly approvals: ApprovalDesk
     readonly checkEffect: CheckEffect
+    readonly policyUse: Pick<PolicyUse, 'hits' | 'stops'>
     readonly pauses: Pick<Pauses, 'view'>
   }
   readonly egress: {
-    readonly credentials: Pick<Credentials, 'fingerprint'>
+    readonly credentials: Pick<Credentials, 'fingerprint' | 'hostsOf'>
     readonly outbound: Pick<Egress, 'fetchAt' | 'requireSearch'>
   }
   readonly inference: {
@@ -132,6 +133,8 @@ export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
     approvals: work.approvals,
     checkEffect: work.checkEffect,
     policy: access.policy,
+    policyUse: work.policyUse,
+    credentials: contexts.egress.credentials,
     runs,
     permissions,
     denials,

@@ -111,6 +111,9 @@ export const policyViewSchema = z.strictObject({
       when: z.nullable(z.string()),
       reason: z.string(),
       excepts: z.array(z.string()),
+      /** How often it decided, and when it did last. */
+      hits: z.int(),
+      last_hit_at: z.nullable(z.number()),
     }),
   ),
 })

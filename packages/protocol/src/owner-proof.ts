@@ -20,6 +20,8 @@ export const proofLimits = {
  */
 export const provedRoutes: ReadonlySet<string> = new Set([
   'POST /api/pending/{id}/confirm',
+  'POST /api/pending/{id}/always',
+  'POST /api/policy/rules',
   'DELETE /api/agents/{id}',
   'DELETE /api/agents/{id}/memory/{fact}',
   'DELETE /api/projects/{name}',

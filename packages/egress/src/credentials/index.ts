@@ -37,6 +37,8 @@ export { createScrubs } from './scrub.ts'
 export type { Scrub, ScrubFor } from './scrub.ts'
 export type { ListForPrograms, ProgramCredential } from './list-for-programs.ts'
 export { createSecret } from './secret.ts'
+export { coverageOf, parseHostPattern } from './host-pattern.ts'
+export type { HostPattern } from './host-pattern.ts'
 export type { Secret } from './secret.ts'
 export type { AnswerScrub, Carried, CredentialCall, OpenCredentials } from './use-credentials.ts'
 export { createVault } from './vault.ts'
@@ -50,6 +52,8 @@ export interface Credentials {
   readonly open: OpenCredentials
   /** Lists the placeholders in the container of an agent. */
   readonly forPrograms: ListForPrograms
+  /** The hosts that the owner bound a credential to. */
+  readonly hostsOf: (name: string) => readonly string[]
   /** Returns a keyed digest of a few characters, which distinguishes values; values cannot be guessed offline. */
   readonly fingerprint: (secret: Secret) => string
 }
@@ -112,6 +116,7 @@ export async function credentialsModule(
     api: {
       open: createUseCredentials({ ...kernel, vault, bindings, rate, checkEffect, placeholderOf }),
       forPrograms: createListForPrograms({ ...kernel, vault, bindings, placeholderOf }),
+      hostsOf: (name) => bindings.bindingOf(name)?.hosts ?? [],
       fingerprint: (secret) => fingerprint(secret.reveal()),
     },
     routes: {

@@ -2,10 +2,10 @@ import type { LoopShare } from '@flotilla/foundation/intake'
 import type { Journal } from '@flotilla/foundation/journal'
 import type { CallRate, Guard } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
-import { plainHost } from '@flotilla/identity/policy'
 import type { PolicyChecks } from '@flotilla/identity/policy'
 import type { OpenCredentials } from '../credentials/index.ts'
-import { decidedMethod, textOf } from '../egress/index.ts'
+import { textOf } from '../egress/index.ts'
+import { inspectedEffect } from './inspected-effect.ts'
 import { cleanAnswer, unchanged } from './clean-answer.ts'
 import type { AskedTurn, TakeTurn } from './terminate/inspected-server.ts'
 
@@ -51,14 +51,8 @@ export function createTakeTurn(deps: TakeTurnDeps): TakeTurn {
         scrub === null ? headers : uncompressed(headers),
         (names) => {
           const check = isApproved ? deps.checkEffect.ofApproved : deps.checkEffect
-          const decision = check(caller, {
-            tool: 'connect',
-            method: decidedMethod(method, headers),
-            host: plainHost(destination.host),
-            // The path as it is sent: a URL parser would resolve dots and read a second slash as a host.
-            path: path.split('?', 1)[0] ?? '/',
-            credentials: names,
-          })
+          const { host } = destination
+          const decision = check(caller, inspectedEffect({ host, method, path, headers }, names))
           if (decision.verdict !== 'ask' || isApproved) return true
           asked.push({ decision, credentials: names })
           return false

@@ -1,4 +1,4 @@
-import { LineCounter, isMap, isNode, isSeq, parseDocument } from 'yaml'
+import { LineCounter, isMap, isNode, isSeq, parseDocument, stringify } from 'yaml'
 import type { Document } from 'yaml'
 import type * as z from 'zod/v4/core'
 import { safeParse } from 'zod/v4/core'
@@ -72,6 +72,22 @@ export function readYamlDocument<S extends z.$ZodType>(
       .map((one) => `${one.path.join('.') || 'file'}: ${formatIssue(one)}`)
       .join('; '),
   }
+}
+
+/**
+ * Returns the text with one more entry at the end of the list `field`; comments stay. The text must be valid. Pure.
+ */
+export function addToYamlList(text: string, field: string, entry: object): string {
+  const document = parseDocument(text, yamlForm)
+  if (document.contents === null) return yamlText({ [field]: [entry] })
+  if (isSeq(document.get(field))) document.addIn([field], document.createNode(entry))
+  else document.set(field, document.createNode([entry]))
+  return document.toString({ lineWidth: 0 })
+}
+
+/** Returns a value as YAML, without breaking long lines. Pure. */
+export function yamlText(value: object): string {
+  return stringify(value, { ...yamlForm, lineWidth: 0 })
 }
 
 function keysOf(issue: z.$ZodIssue | undefined): readonly (string | number)[] {

@@ -7,14 +7,15 @@ import { createDecideEffect } from './decide-effect.ts'
 import type { DecideEffect } from './effect.ts'
 import type { PolicyRule } from './compile-rule.ts'
 import { readPolicy } from './read-policy.ts'
-import type { CheckedCase } from './read-policy.ts'
-import { failedCases } from './run-cases.ts'
+import { runCases } from './run-cases.ts'
+import type { CaseResult } from './run-cases.ts'
 
 /** The policy as it is in force; a snapshot does not change when the file does. */
 export interface PolicySnapshot {
   readonly decide: DecideEffect
   readonly rules: readonly PolicyRule[]
-  readonly cases: readonly CheckedCase[]
+  /** The cases of the file with their results; none if the file cannot be read. */
+  readonly cases: readonly CaseResult[]
   /** File, line and reason of the fault because of which everything that leaves is denied; null without a fault. */
   readonly broken: string | null
 }
@@ -95,10 +96,10 @@ export function snapshotOf(text: string | null): PolicySnapshot {
   if (!reading.ok) return brokenSnapshot(`${file} line ${reading.line}: ${reading.reason}`, reading.line)
   const { rules, cases } = reading
   const decide = createDecideEffect(rules)
-  const [failed] = failedCases(decide, cases)
-  if (failed !== undefined)
-    return brokenSnapshot(`${file} line ${failed.line}: ${failed.reason}`, failed.line)
-  return { decide, rules, cases, broken: null }
+  const results = runCases(decide, cases)
+  const failed = results.find(({ fault }) => fault !== null)
+  if (failed === undefined) return { decide, rules, cases: results, broken: null }
+  return { ...brokenSnapshot(`${file} line ${failed.line}: ${failed.fault}`, failed.line), cases: results }
 }
 
 function brokenSnapshot(broken: string, line: number | null): PolicySnapshot {

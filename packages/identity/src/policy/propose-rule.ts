@@ -1,5 +1,9 @@
 import { createHash } from 'node:crypto'
-import { policyLimits } from './policy-schema.ts'
+import { compileRule } from './compile-rule.ts'
+import type { PolicyRule } from './compile-rule.ts'
+import { createDecideEffect } from './decide-effect.ts'
+import type { DecideEffect } from './effect.ts'
+import { matchSchema, policyLimits } from './policy-schema.ts'
 import type { EffectDetails } from './check-effect.ts'
 
 /** A rule as the owner would write it in config/policy.yaml. */
@@ -59,6 +63,20 @@ export function proposeRule(
     excepts: why.rule,
     reason: why.reason,
   }
+}
+
+/** The decision of rules together with a proposed one; the proposed one matches work of every origin. Pure. */
+export function withRule(rules: readonly PolicyRule[], proposed: ProposedRule): DecideEffect {
+  const { match, excepts, ...rest } = proposed
+  const lists = Object.fromEntries(
+    Object.entries(match).map(([field, value]) => [field, typeof value === 'string' ? [value] : value]),
+  )
+  const compiled = compileRule(
+    { ...rest, match: matchSchema.parse(lists), ...(excepts === undefined ? {} : { excepts: [excepts] }) },
+    { line: 0, order: rules.length },
+  )
+  if ('fault' in compiled) throw new Error(compiled.fault)
+  return createDecideEffect([...rules.filter(({ name }) => name !== proposed.name), compiled])
 }
 
 /** A pattern that matches this name only. */

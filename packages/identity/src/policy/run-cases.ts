@@ -1,5 +1,5 @@
 import { plainHost } from './compile-rule.ts'
-import type { DecideEffect, Effect } from './effect.ts'
+import type { DecideEffect, Effect, Verdict } from './effect.ts'
 import type { PolicyCase } from './policy-schema.ts'
 import type { CheckedCase } from './read-policy.ts'
 
@@ -28,22 +28,29 @@ export function effectOfCase(one: Omit<PolicyCase, 'expect' | 'rule'>): Effect {
   }
 }
 
-export interface FailedCase {
+/** A case with the decision about its effect. */
+export interface CaseResult {
   readonly line: number
-  readonly reason: string
+  readonly effect: Effect
+  readonly expect: PolicyCase['expect']
+  readonly verdict: Verdict
+  readonly rule: string | null
+  /** Why the case fails; null if it holds. */
+  readonly fault: string | null
 }
 
-/** Returns the cases whose decision differs from the expected one. Pure. */
-export function failedCases(decide: DecideEffect, cases: readonly CheckedCase[]): readonly FailedCase[] {
-  return cases.flatMap((one) => {
-    const { verdict, rule } = decide(effectOfCase(one))
+/** Decides every case of a file. Pure. */
+export function runCases(decide: DecideEffect, cases: readonly CheckedCase[]): readonly CaseResult[] {
+  return cases.map((one) => {
+    const effect = effectOfCase(one)
+    const { verdict, rule } = decide(effect)
     const by = rule === null ? 'no rule matches' : `the rule ${rule} decides`
-    if (verdict !== one.expect)
-      return [
-        { line: one.line, reason: `the case expects ${one.expect}, and the verdict is ${verdict}: ${by}` },
-      ]
-    if (one.rule !== undefined && one.rule !== rule)
-      return [{ line: one.line, reason: `the case expects the rule ${one.rule}, and ${by}` }]
-    return []
+    const fault =
+      verdict !== one.expect
+        ? `the case expects ${one.expect}, and the verdict is ${verdict}: ${by}`
+        : one.rule !== undefined && one.rule !== rule
+          ? `the case expects the rule ${one.rule}, and ${by}`
+          : null
+    return { line: one.line, effect, expect: one.expect, verdict, rule, fault }
   })
 }

@@ -2,7 +2,6 @@ import { createHoldCeiling } from '@flotilla/identity/access'
 import type { DenialCounts, PermissionStore, RefuseAboveCeiling } from '@flotilla/identity/access'
 import type { AgentRegistry, Agents, RequireModel } from '@flotilla/fleet/agents'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
-import type { CheckEffect, PolicyStore } from '@flotilla/identity/policy'
 import type { MeshModule } from '@flotilla/identity/kernel'
 import type { Runs } from '@flotilla/work/runs'
 import { approvalKinds } from './approval-kinds.ts'
@@ -11,7 +10,8 @@ import type { Edits } from './edits/edits.ts'
 import type { AgentViews, Spending } from '@flotilla/inference/spending'
 import { createLifeActions } from './life-actions.ts'
 import { createLookUpAgents } from './look-up-agents.ts'
-import { createShowPolicy } from './show-policy.ts'
+import { policyDesk } from './policy/policy-desk.ts'
+import type { PolicyDeskNeeds } from './policy/policy-desk.ts'
 import { createOperatorViews } from './operator-views.ts'
 import { createOperatorActions } from './operator-actions.ts'
 import { archiveRoutes, operatorRoutes } from './operator.routes.ts'
@@ -23,13 +23,11 @@ export interface Control {
   readonly edits: Edits
 }
 
-interface Needs {
+interface Needs extends PolicyDeskNeeds {
   readonly agents: Agents
   readonly approvals: ApprovalDesk
   readonly runs: Pick<Runs, 'queries' | 'queue'>
   readonly permissions: PermissionStore
-  readonly policy: Pick<PolicyStore, 'snapshot'>
-  readonly checkEffect: CheckEffect
   readonly denials: DenialCounts
   readonly refuseAbove: RefuseAboveCeiling
   readonly requireModel: RequireModel
@@ -44,7 +42,7 @@ export function controlModule(kernel: InferenceKernel, needs: Needs): MeshModule
   const agents = { ...registry, ...admin, ...lifecycle, ...connection, ...briefing }
   const { fleetEvents } = kernel
   const lookUp = createLookUpAgents({ ...kernel, ...needs, agents: registry })
-  const showPolicy = createShowPolicy({ ...kernel, ...needs, agents: registry })
+  const policy = policyDesk(kernel, needs)
   const holdCeiling = createHoldCeiling({ ...kernel, ...needs })
   for (const [name, kind] of Object.entries(approvalKinds(agents))) approvals.addKind(name, kind)
   const edits = createEdits({
@@ -67,7 +65,7 @@ export function controlModule(kernel: InferenceKernel, needs: Needs): MeshModule
           views,
           life,
           lookUp,
-          showPolicy,
+          policy,
           edits,
           noticesOf: (agentId, { field }) => noticesOfEdit(kernel, needs.agents.registry, { agentId, field }),
         }),

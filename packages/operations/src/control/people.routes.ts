@@ -8,7 +8,8 @@ import type { PeopleSurface } from '@flotilla/identity/http'
 import type { AgentViews } from '@flotilla/inference/spending'
 import type { Edits } from './edits/edits.ts'
 import type { LifeActions } from './life-actions.ts'
-import type { ShowPolicy } from './show-policy.ts'
+import type { PolicyDesk } from './policy/policy-desk.ts'
+import { policyPeopleRoutes } from './policy/people.routes.ts'
 import type { LookUpAgents } from './look-up-agents.ts'
 
 interface ControlRoutesDeps {
@@ -16,7 +17,7 @@ interface ControlRoutesDeps {
   readonly views: AgentViews
   readonly life: LifeActions
   readonly lookUp: LookUpAgents
-  readonly showPolicy: ShowPolicy
+  readonly policy: PolicyDesk
   readonly edits: Edits
   /** Notices about parts of an edit that have no effect. */
   readonly noticesOf: (agentId: string, edit: AgentEdit) => readonly string[]
@@ -24,7 +25,7 @@ interface ControlRoutesDeps {
 
 export function controlPeopleRoutes(surface: PeopleSurface, deps: ControlRoutesDeps): void {
   agentRoutes(surface, deps)
-  policyRoutes(surface, deps)
+  policyPeopleRoutes(surface, deps.policy)
   changeRoutes(surface, deps)
 }
 
@@ -55,13 +56,6 @@ function agentRoutes({ bind }: PeopleSurface, { agents, views, life, lookUp }: C
   )
   bind(endpoints.permissionsExplain, api.permissionsExplain, ({ caller, params, query }) =>
     lookUp.explain(caller, { ...query, agentId: params.id, resource: query.resource ?? null }),
-  )
-}
-
-function policyRoutes({ bind }: PeopleSurface, { showPolicy }: ControlRoutesDeps): void {
-  bind(endpoints.policy, api.policy, ({ caller }) => showPolicy.view(caller))
-  bind(endpoints.policyExplain, api.policyExplain, ({ caller, params, query }) =>
-    showPolicy.explain(caller, { ...query, agentId: params.id }),
   )
 }
 

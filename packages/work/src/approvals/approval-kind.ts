@@ -1,6 +1,7 @@
 import type { ApprovalState } from '@flotilla/protocol/agent-edit'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Action, PersonAtTerminal } from '@flotilla/identity/access'
+import type { EffectDetails } from '@flotilla/identity/policy'
 
 /** A description of the action for the person who decides. */
 export interface ApprovalWords {
@@ -14,6 +15,12 @@ export interface ApprovalWords {
   readonly price: string
   /** Similar actions that were recently carried out or requested, one sentence for each. */
   readonly repeats?: readonly string[]
+}
+
+/** An effect that a rule of config/policy.yaml asked for. */
+export interface PolicyEffect {
+  readonly details: EffectDetails
+  readonly rule: string
 }
 
 /** Throws the Problem `approval-expired` if the time limit of a confirmed approval has passed. */
@@ -37,6 +44,11 @@ export interface ApprovalKind {
   readonly ifCutOff: 'again' | 'unknown'
   /** For an interrupted action that may be repeated: returns a description if the action was completed; else null. */
   wasDone(args: JsonObject): string | null
+  /**
+   * Returns the effect as the owner's policy decides it, and the rule that asked; absent for an action that no rule of
+   * the policy concerns.
+   */
+  policyEffect?(args: JsonObject): PolicyEffect
   /** Called in the transaction that decides the approval finally, with the state that it gets. */
   settled?(args: JsonObject, state: ApprovalState): void
 }

@@ -160,6 +160,12 @@ export function createApprovalTable(database: Database) {
     expiredBy: (now: number) =>
       many(`SELECT ${columns} FROM approvals WHERE state = 'pending' AND expires_at <= ?`, now),
     confirmed: () => many(`SELECT ${columns} FROM approvals WHERE state = 'confirmed'`),
+    /** Returns the approvals since a time that a person carried out or refused, at most those that are kept. */
+    decidedSince: (since: number) =>
+      many(
+        `SELECT ${columns} FROM approvals WHERE created_at >= ? AND state IN ('done', 'cancelled') ORDER BY position`,
+        since,
+      ),
     /** Lists approvals, newest first. */
     list: (page: {
       readonly open: boolean

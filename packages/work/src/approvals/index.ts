@@ -9,16 +9,19 @@ import type { ApprovalTable } from './approval-table.ts'
 import { createApprovals } from './approvals.ts'
 import type { Approvals } from './approvals.ts'
 import type { WaitingRunCosts } from './format-run-costs.ts'
+import { createPolicyEffects } from './policy-effects.ts'
+import type { PolicyEffects } from './policy-effects.ts'
 import { approvalPeopleRoutes } from './people.routes.ts'
 import type { WorkKernel } from '../events/index.ts'
 
-export type { ApprovalKind, ApprovalKinds, RequireInTime } from './approval-kind.ts'
+export type { ApprovalKind, ApprovalKinds, PolicyEffect, RequireInTime } from './approval-kind.ts'
 export type { AskApproval, RequestedApproval } from './ask-approval.ts'
 export type { Approvals } from './approvals.ts'
+export type { DecidedEffect, PolicyEffects } from './policy-effects.ts'
 export type { WaitingRunCosts } from './format-run-costs.ts'
 
 /** The approvals of every kind; modules add their kinds of actions. */
-export interface ApprovalDesk extends Approvals {
+export interface ApprovalDesk extends Approvals, PolicyEffects {
   /** Adds a kind of approval; called while the modules are created, before any request arrives. */
   addKind(name: string, kind: ApprovalKind): void
   /** Returns approvals of a kind that have this text as an argument and are undecided or being carried out. */
@@ -62,6 +65,7 @@ export function approvalsModule(kernel: WorkKernel, needs: Needs): MeshModule<Ap
   return {
     api: {
       ...approvals,
+      ...createPolicyEffects({ table, kinds }),
       addKind: (name, kind) => {
         kinds[name] = kind
       },

@@ -6,6 +6,7 @@ import * as z from 'zod'
 import { namesInRequest } from '../../credentials/index.ts'
 import { approvalRequired, approvedEffectArgs } from '../approved/approved-effect.ts'
 import type { AgentCaller, ApprovedEffects } from '../approved/approved-effect.ts'
+import { requestEffect } from './request-effect.ts'
 import type { ForwardRequest, HttpReply, HttpRequest } from './forward-request.ts'
 
 /** The kind of approval of one request to the outside. */
@@ -68,6 +69,10 @@ export function createApprovedRequests(deps: {
       // The record of effects says whether the request has left; `carryOut` asks it.
       ifCutOff: 'again',
       wasDone: () => null,
+      policyEffect: (args) => {
+        const { rule, ...request } = argsSchema.parse(args)
+        return { details: requestEffect(request), rule }
+      },
     },
     ask: (caller, request, decision) => {
       if (request.body.length > askedBodyMaxChars) {

@@ -8,12 +8,12 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { PolicyDecision } from '@flotilla/identity/policy'
 import type { ApprovalKind } from '@flotilla/work/approvals'
 import * as z from 'zod'
-import { namesInRequest } from '../../credentials/index.ts'
 import { approvalRequired, approvedEffectArgs } from '../approved/approved-effect.ts'
 import type { AgentCaller, ApprovedEffects } from '../approved/approved-effect.ts'
 import { startDeadline } from '../fetch/deadline.ts'
 import { callInOwnSession } from './call-in-own-session.ts'
 import type { ExchangeWithServer } from './exchange-with-server.ts'
+import type { AskedCall } from './require-allowed.ts'
 import { requireServer } from './require-server.ts'
 
 /** The kind of approval of one tool call of an MCP server. */
@@ -31,6 +31,8 @@ const argsSchema = z.strictObject({
   address: z.string(),
   /** The name and the arguments of the tool, with handles in place of credentials. */
   call: jsonObjectSchema,
+  /** The names of the credentials of the whole request. */
+  credentials: z.array(z.string()),
 })
 
 export interface ApprovedCalls {
@@ -38,7 +40,7 @@ export interface ApprovedCalls {
   /** Stores a tool call for a person, and throws the Problem `approval-required` with the id of the approval. */
   readonly ask: (
     caller: AgentCaller,
-    asked: { readonly server: string; readonly call: JsonObject },
+    asked: AskedCall,
     decision: PolicyDecision,
   ) => never
 }
@@ -57,10 +59,9 @@ export function createApprovedCalls(deps: {
     kind: {
       action: () => ({ do: 'call-api', api: 'http' }),
       describe: (args) => {
-        const { agent_id: subject, server, address, call, rule, because } = argsSchema.parse(args)
+        const { agent_id: subject, server, address, call, credentials, rule, because } = argsSchema.parse(args)
         const { name } = call
         const written = JSON.stringify(call['arguments'] ?? {})
-        const credentials = namesInRequest({ url: 'https://server', headers: {}, body: written })
         return {
           subject,
           summary: `call ${JSON.stringify(name)} of the MCP server ${server}`,
@@ -100,8 +101,13 @@ export function createApprovedCalls(deps: {
       // The record of effects says whether the call has left; `carryOut` asks it.
       ifCutOff: 'again',
       wasDone: () => null,
+      policyEffect: (args) => {
+        const { server: mcpServer, call, credentials, rule } = argsSchema.parse(args)
+        const mcpTool = typeof call['name'] === 'string' ? call['name'] : null
+        return { details: { tool: 'mcp', mcpServer, mcpTool, credentials }, rule }
+      },
     },
-    ask: (caller, { server: name, call }, decision) => {
+    ask: (caller, { server: name, call, credentials }, decision) => {
       const written = JSON.stringify(call)
       if (written.length > argumentsMaxChars) {
         throw new Problem('policy-denied', {
@@ -116,6 +122,7 @@ export function createApprovedCalls(deps: {
           server_sha256: serverDigest(server),
           address: shownAddress(server.url),
           call,
+          credentials: [...credentials],
         },
       })
       throw approvalRequired('call', row, decision.reason)

@@ -9,10 +9,17 @@ import { effectAt } from '../fetch/request-effect.ts'
 import { calledTool, effectsOfExchange, serverEffects } from './server-effects.ts'
 import type { ServerExchange } from './exchange-with-server.ts'
 
+/** One call of one tool, with the names of the credentials of the whole request. */
+export interface AskedCall {
+  readonly server: string
+  readonly call: JsonObject
+  readonly credentials: readonly string[]
+}
+
 /** Handles a tool call that a rule asks for. */
 export type AskCall = (
   caller: AgentCaller,
-  asked: { readonly server: string; readonly call: JsonObject },
+  asked: AskedCall,
   decision: PolicyDecision,
 ) => void
 
@@ -37,7 +44,8 @@ export function requireAllowed(
   for (const effect of effectsOfExchange(exchange.server, tools, at)) {
     const decision =
       call === null ? checkEffect.requireAllowed(caller, effect, instead) : checkEffect(caller, effect)
-    if (call !== null && decision.verdict === 'ask') ask(caller, { server: exchange.server, call }, decision)
+    if (call !== null && decision.verdict === 'ask') 
+      ask(caller, { server: exchange.server, call, credentials: at.credentials }, decision)
   }
   return sent
 }

@@ -7,6 +7,7 @@ import type { ApprovalKind, RequestedApproval } from '@flotilla/work/approvals'
 import * as z from 'zod'
 import { approvalRequired, approvedEffectArgs, textOf } from '../../egress/index.ts'
 import type { AgentCaller, ApprovedEffects, Destination } from '../../egress/index.ts'
+import { inspectedEffect } from '../inspected-effect.ts'
 import { describeBody } from './describe-body.ts'
 import type { KeptBodyTable } from './kept-body-table.ts'
 import type { KeptAnswer, OpenAnswers } from './open-answers.ts'
@@ -152,6 +153,10 @@ export function createProgramRequests(deps: ProgramRequestsDeps): ProgramRequest
       // The record of effects says whether the request has left; `carryOut` asks it.
       ifCutOff: 'again',
       wasDone: () => null,
+      policyEffect: (args) => {
+        const { rule, credentials, ...request } = argsSchema.parse(args)
+        return { details: inspectedEffect(request, credentials), rule }
+      },
       settled: (args, state) => {
         const once = onceOf(args)
         bodies.forget(once)

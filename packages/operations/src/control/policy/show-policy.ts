@@ -3,7 +3,7 @@ import type { OriginKind } from '@flotilla/protocol/origin'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Action, Caller, Decision, Guard } from '@flotilla/identity/access'
 import { plainHost } from '@flotilla/identity/policy'
-import type { CheckEffect, PolicyStore } from '@flotilla/identity/policy'
+import type { CheckEffect, PolicyStore, PolicyUse } from '@flotilla/identity/policy'
 import type { AgentRegistry } from '@flotilla/fleet/agents'
 import { noSuchAgent } from '@flotilla/fleet/agents'
 
@@ -22,6 +22,7 @@ export function createShowPolicy(deps: {
   readonly guard: Guard
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly policy: Pick<PolicyStore, 'snapshot'>
+  readonly policyUse: Pick<PolicyUse, 'hits'>
   readonly checkEffect: Pick<CheckEffect, 'explain'>
   readonly agents: Pick<AgentRegistry, 'find' | 'list'>
 }) {
@@ -30,6 +31,7 @@ export function createShowPolicy(deps: {
     view: (caller: Caller): PolicyView => {
       guard(caller, { do: 'manage-credentials' })
       const { rules, cases, broken } = deps.policy.snapshot()
+      const hits = deps.policyUse.hits()
       return {
         file,
         broken,
@@ -46,6 +48,8 @@ export function createShowPolicy(deps: {
           when,
           reason,
           excepts: [...excepts],
+          hits: hits.get(name)?.hits ?? 0,
+          last_hit_at: hits.get(name)?.lastAt ?? null,
         })),
       }
     },

@@ -1,0 +1,24 @@
+import { plainHost } from '@flotilla/identity/policy'
+import type { EffectDetails } from '@flotilla/identity/policy'
+import { decidedMethod } from '../egress/index.ts'
+
+/** The effect of a program's request to an inspected host, as the policy decides it. Pure. */
+export function inspectedEffect(
+  request: {
+    readonly host: string
+    readonly method: string
+    readonly path: string
+    /** Names and values in turn. */
+    readonly headers: readonly string[]
+  },
+  credentials: readonly string[],
+): EffectDetails {
+  return {
+    tool: 'connect',
+    method: decidedMethod(request.method, request.headers),
+    host: plainHost(request.host),
+    // The path as it is sent: a URL parser would resolve dots and read a second slash as a host.
+    path: request.path.split('?', 1)[0] ?? '/',
+    credentials,
+  }
+}
