@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { createFileEditor } from '../../../foundation/src/config/index.ts'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
 import { createPolicyFile } from './policy-file.ts'
@@ -14,6 +15,7 @@ async function opened(text: string | null) {
   if (text !== null) await writeFile(path, text)
   const store = await createPolicyFile({
     path,
+    editor: createFileEditor(),
     clock: createManualClock(),
     log: silentLog,
   })

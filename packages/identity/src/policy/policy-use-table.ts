@@ -1,6 +1,7 @@
 import { jsonColumn } from '@flotilla/foundation/storage'
 import type { Database } from '@flotilla/foundation/storage'
 import * as z from 'zod'
+import type { EffectDetails } from './check-effect.ts'
 import { verdicts } from './effect.ts'
 
 /** How many effects of one agent are kept, the latest. */
@@ -19,6 +20,7 @@ const effectSchema = z.strictObject({
   credentials: z.array(z.string()).optional(),
 })
 
+
 export interface RuleHits {
   readonly hits: number
   readonly lastAt: number
@@ -29,7 +31,7 @@ export interface PolicyStop {
   readonly agentId: string
   readonly rule: string
   readonly verdict: 'allow' | 'ask' | 'deny'
-  readonly effect: z.output<typeof effectSchema>
+  readonly effect: EffectDetails
   readonly count: number
   readonly lastAt: number
 }
@@ -40,7 +42,8 @@ const stopSchema = z
     agent_id: z.string(),
     rule: z.string(),
     verdict: z.enum(verdicts),
-    effect: jsonColumn(effectSchema),
+    // The members that are absent were never written as undefined.
+    effect: jsonColumn(effectSchema.transform((effect) => effect as EffectDetails)),
     count: z.number(),
     last_at: z.number(),
   })

@@ -85,7 +85,7 @@ export function createPolicyUse(deps: {
 }
 
 /** What is kept of an effect: no query, no amount, and texts of a bounded length. Pure. */
-function keptEffect(details: EffectDetails): PolicyStop['effect'] {
+function keptEffect(details: EffectDetails): EffectDetails {
   const { tool, method, host, path, mcpServer, mcpTool, chain, credentials } = details
   const cut = (text: string | null | undefined) => text?.slice(0, textMaxChars) ?? text
   return Object.fromEntries(
@@ -99,5 +99,5 @@ function keptEffect(details: EffectDetails): PolicyStop['effect'] {
       chain: cut(chain),
       credentials: credentials?.slice(0, 20),
     }).filter(([, value]) => value !== undefined),
-  ) as PolicyStop['effect']
+  ) as unknown as EffectDetails // Only absent members were left out.
 }

@@ -9,7 +9,7 @@ import type { EffectDetails } from './check-effect.ts'
 /** A rule as the owner would write it in config/policy.yaml. */
 export interface ProposedRule {
   readonly name: string
-  readonly match: Readonly<Record<string, string | readonly string[]>>
+  readonly match: Record<string, string>
   readonly when?: string
   readonly verdict: 'allow'
   readonly excepts?: string
@@ -69,7 +69,7 @@ export function proposeRule(
 export function withRule(rules: readonly PolicyRule[], proposed: ProposedRule): DecideEffect {
   const { match, excepts, ...rest } = proposed
   const lists = Object.fromEntries(
-    Object.entries(match).map(([field, value]) => [field, typeof value === 'string' ? [value] : value]),
+    Object.entries(match).map(([field, value]) => [field, [value]]),
   )
   const compiled = compileRule(
     { ...rest, match: matchSchema.parse(lists), ...(excepts === undefined ? {} : { excepts: [excepts] }) },

@@ -43,7 +43,8 @@ test('an agent that does not read an MCP answer loses connection and lease at th
     clock: systemClock,
     holdLease: () => () => void ends.push('lease released'),
     credentials: aCredentialRoom({ values: {}, hosts: {} }).open,
-    liveRunOf: () => live.run,
+    isOver: () => live.run === null,
+    ask: () => {},
   })
   const server = Fastify()
   const admit = async () => {}

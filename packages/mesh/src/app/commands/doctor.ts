@@ -168,7 +168,12 @@ async function permissions(paths: DataPaths): Promise<DoctorFinding> {
 }
 
 async function policy(paths: DataPaths): Promise<DoctorFinding> {
-  const store = await createPolicyFile({ path: paths.policyFile, clock: systemClock, log: silentLog })
+  const store = await createPolicyFile({
+    path: paths.policyFile,
+    editor: createFileEditor(),
+    clock: systemClock,
+    log: silentLog,
+  })
   const { broken, rules, cases } = store.snapshot()
   await store.close()
   if (broken === null)

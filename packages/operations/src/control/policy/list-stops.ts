@@ -3,7 +3,7 @@ import type { PolicyStops } from '@flotilla/protocol/policy-api'
 import { yamlText } from '@flotilla/foundation/config'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { proposeRule, withRule } from '@flotilla/identity/policy'
-import type { PolicyStop, PolicyStore, PolicyUse, ProposedRule } from '@flotilla/identity/policy'
+import type { EffectDetails, PolicyStop, PolicyStore, PolicyUse, ProposedRule } from '@flotilla/identity/policy'
 import type { PolicyEffects } from '@flotilla/work/approvals'
 import { describeEffect } from './describe-effect.ts'
 
@@ -79,6 +79,6 @@ function adviceFor({ rule, effect }: PolicyStop, verdict: string | undefined): s
   return 'No rule can name this effect exactly; write one by hand.'
 }
 
-function keyOf(agentId: string, effect: PolicyStop['effect'] | Parameters<typeof describeEffect>[0]): string {
+function keyOf(agentId: string, effect: EffectDetails): string {
   return `${agentId} ${describeEffect(effect)}`
 }
