@@ -28,7 +28,11 @@ export function addPendingCommands(program: Command, deps: CliDeps): void {
     .description('Shows the exact effect, asks, and approves it: once, and only as shown.')
     .argument('<id>', 'id, as flotilla pending shows it')
     .option('-y, --yes', 'do not ask')
-    .addHelpText('after', '\nExample:\n  $ flotilla confirm appr_0123456789abcdef')
+    .option('--always', 'also add a rule to config/policy.yaml that allows exactly this from now on')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla confirm appr_0123456789abcdef\n  $ flotilla confirm appr_0123456789abcdef --always',
+    )
     .action(commandAction(deps, confirm))
 }
 
@@ -110,8 +114,17 @@ async function confirm(context: CommandContext, line: CommandLine): Promise<void
       })
     }
   }
-  const done = await client.call('pendingConfirm', { params: { id }, body: { digest: shown.digest }, signal })
+  const given = { params: { id }, body: { digest: shown.digest }, signal }
+  if (flagOption(line, 'always')) {
+    const allowed = await client.call('pendingAlways', given)
+    terminal.note(`Added the rule ${allowed.rule.name} to config/policy.yaml.`)
+    return report(context, allowed.approval)
+  }
+  report(context, await client.call('pendingConfirm', given))
+}
+
+function report({ terminal, setExitCode }: CommandContext, done: ApprovalView): void {
   terminal.printJson(done)
   terminal.print(`${done.id} is ${done.state}: ${printable(done.detail)}`)
-  if (done.state !== 'done') context.setExitCode(exitCodes.failed)
+  if (done.state !== 'done') setExitCode(exitCodes.failed)
 }

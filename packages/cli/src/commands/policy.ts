@@ -9,6 +9,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { printable } from '../terminal/color.ts'
 import { formatCount } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
+import { addPolicyTries } from './policy-tries.ts'
 
 export function addPolicyCommand(program: Command, deps: CliDeps): void {
   const policy = program
@@ -53,6 +54,7 @@ export function addPolicyCommand(program: Command, deps: CliDeps): void {
       '\nExample:\n  $ flotilla policy explain scout POST https://api.example.org/v1/items --origin webhook',
     )
     .action(commandAction(deps, explain))
+  addPolicyTries(policy, deps)
 }
 
 async function readPolicy(context: CommandContext): Promise<PolicyView> {
@@ -80,13 +82,15 @@ async function show(context: CommandContext): Promise<void> {
         { title: 'LINE' },
         { title: 'RULE' },
         { title: 'VERDICT' },
+        { title: 'HITS' },
         { title: 'MATCHES', columnsMax: 60 },
         { title: 'REASON', columnsMax: 40 },
       ],
-      view.rules.map(({ line, name, verdict, match, when, reason }) => [
+      view.rules.map(({ line, name, verdict, match, when, reason, hits }) => [
         String(line),
         name,
         verdict,
+        String(hits),
         printable(
           [...Object.entries(match).map(fieldText), ...(when === null ? [] : [`when ${when}`])].join('; '),
         ),

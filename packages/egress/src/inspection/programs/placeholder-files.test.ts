@@ -22,6 +22,7 @@ describe('files and variables of programs', () => {
       NPM_CONFIG_GLOBALCONFIG: '/briefing/npmrc',
       NETRC: '/briefing/netrc',
     })
+    expect(files['gitconfig']).toMatch(/^\[http\]\n\tpostBuffer = 4194304\n\[credential/)
     expect(files['gitconfig']).toContain('[credential "https://code.test:8443"]')
     expect(files['npmrc']).toContain('//code.test:8443/:_authToken=ghp_placeholder\n')
     expect(files['netrc']).toContain('machine code.test login me password ghp_placeholder\n')

@@ -1,4 +1,5 @@
 import type { ProgramSetup } from '@flotilla/fleet/events'
+import { keptBodyLimits } from '../asked/kept-body-table.ts'
 import type { ProgramCredential } from '../../credentials/index.ts'
 
 const gitName = 'gitconfig'
@@ -27,7 +28,7 @@ export function placeholderFiles(credentials: readonly ProgramCredential[]): Pro
   }
   const files: Record<string, string> = {}
   if (git.length > 0) {
-    files[gitName] = git.join('')
+    files[gitName] = [wholePushes, ...git].join('')
     environment['GIT_CONFIG_SYSTEM'] = `/briefing/${gitName}`
   }
   if (npm.length > 0) {
@@ -41,6 +42,9 @@ export function placeholderFiles(credentials: readonly ProgramCredential[]): Pro
   }
   return { environment, files }
 }
+
+/** Makes git send a push as a whole as far as it can be kept for a person: parts of it would be kept alone. */
+const wholePushes = `[http]\n\tpostBuffer = ${keptBodyLimits.oneMaxBytes}\n`
 
 /** A helper that only answers; git also tells helpers to store or erase, and there is nothing to change. */
 function helperFor(origin: string, user: string, placeholder: string): string {
