@@ -39,7 +39,9 @@ withEngine(
             `${author}; git clone -q ${url} asked && cd asked && git commit -q --allow-empty -m Asked && git push -q origin HEAD:asked 2>&1; echo end`,
           ),
           says('The push waits for a person.'),
-          says('{{outcome}}', { capture: { outcome: '(The request was sent once and answered with status \\d+)' } }),
+          says('{{outcome}}', {
+            capture: { outcome: '(The request was sent once and answered with status \\d+)' },
+          }),
         ],
       })
       mesh = await startMesh({

@@ -129,16 +129,10 @@ export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
   const { settingsFile, diskSpace, journalKeeper } = foundation
   const telemetry = telemetryModule(seen, { runs, otlp: environment.otlp, proxies: environment.proxies })
   const control = controlModule(seen, {
+    ...work,
+    ...access,
     agents,
-    approvals: work.approvals,
-    checkEffect: work.checkEffect,
-    policy: access.policy,
-    policyUse: work.policyUse,
     credentials: contexts.egress.credentials,
-    runs,
-    permissions,
-    denials,
-    refuseAbove,
     requireModel: known.requireModel,
     spending,
     views: inference.agentViews,

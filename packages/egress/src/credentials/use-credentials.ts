@@ -206,7 +206,11 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
 
   function fillHeaders(
     caller: Caller,
-    { url, raw, mayFill }: { url: URL; raw: readonly string[]; mayFill: (names: readonly string[]) => boolean },
+    {
+      url,
+      raw,
+      mayFill,
+    }: { url: URL; raw: readonly string[]; mayFill: (names: readonly string[]) => boolean },
   ): readonly string[] {
     const { agentId } = caller.kind === 'agent' ? caller : { agentId: '' }
     const held = usable(caller).map((secret) => ({

@@ -24,11 +24,13 @@ import type { PinnedFetch } from './fetch/pinned-fetch.ts'
 import { mcpAgentRoutes } from './mcp/agent.routes.ts'
 import { createApprovedCalls, mcpApprovalKind } from './mcp/approved-calls.ts'
 import { createExchangeWithServer } from './mcp/exchange-with-server.ts'
+import type { ExchangeDeps, ExchangeWithServer } from './mcp/exchange-with-server.ts'
 import type { ClosedNetworks } from './policy/closed-networks.ts'
 import { destinationDoubts } from './policy/destination-doubts.ts'
 import { createChooseRoute } from './policy/choose-route.ts'
 import type { Destination } from './policy/destination.ts'
 import { createOutboundFilter } from './policy/outbound-filter.ts'
+import type { OutboundFilter } from './policy/outbound-filter.ts'
 import type { ConnectProxy, ServedProxy } from './proxy/connect-proxy.ts'
 import { dial } from './proxy/proxy-tunnel.ts'
 import { createForwardProxy } from './proxy/forward-proxy.ts'
@@ -134,29 +136,7 @@ export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModu
     runs: needs.runs.queries,
   })
   const forwardRequest = openRequests(approved, needs.approvals, leaving)
-  const serversOf = needs.agents.registry.mcpServers.of
-  const exchanging = { ...leaving, held: held.replies, serversOf }
-  const calls = createApprovedCalls({
-    ...kernel,
-    approved,
-    serversOf,
-    // The run waits; the record of effects aborts the call if the run ends.
-    exchange: createExchangeWithServer({
-      ...exchanging,
-      checkEffect: checkEffect.ofApproved,
-      isOver: () => false,
-      ask: () => {},
-    }),
-  })
-  needs.approvals.addKind(mcpApprovalKind, calls.kind)
-  const exchange = createExchangeWithServer({
-    ...exchanging,
-    ask: calls.ask,
-    isOver: (agentId, run) => {
-      const live = liveRunOf(agentId)
-      return live?.runId !== run?.runId || live?.fence !== run?.fence
-    },
-  })
+  const exchange = openExchanges(kernel, needs, { ...leaving, held: held.replies, approved, liveRunOf })
   const webSearch = createWebSearch({
     ...kernel,
     ...searchSources,
@@ -180,10 +160,7 @@ export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModu
         },
       },
       inspectBy: forwarding.inspectBy,
-      dialFor: async (agentId, destination, signal) => {
-        const route = await createChooseRoute(filterFor(agentId))(destination, 'https:', signal)
-        return dial({ tunnel: { destination }, route }, signal)
-      },
+      dialFor: createDialFor(filterFor),
       approved,
       fetchMedia: createFetchMedia(leaving),
       fetchForMesh: createPinnedFetch(filterOfMesh),
@@ -218,4 +195,48 @@ function openRequests(
   const requests = createApprovedRequests({ approved, send })
   approvals.addKind(httpApprovalKind, requests.kind)
   return createForwardRequest({ ...leaving, ask: requests.ask })
+}
+
+/** Creates exchanges with MCP servers, and the kind of approval by which a tool call that a rule asks for is made. */
+function openExchanges(
+  kernel: EgressKernel,
+  needs: Pick<EgressNeeds, 'agents' | 'approvals' | 'checkEffect'>,
+  {
+    approved,
+    liveRunOf,
+    ...leaving
+  }: Omit<ExchangeDeps, 'serversOf' | 'isOver' | 'ask'> & {
+    readonly approved: ApprovedEffects
+    readonly liveRunOf: EgressNeeds['runs']['lifecycle']['live']['liveRunOf']
+  },
+): ExchangeWithServer {
+  const exchanging = { ...leaving, serversOf: needs.agents.registry.mcpServers.of }
+  const calls = createApprovedCalls({
+    ...exchanging,
+    ...kernel,
+    approved,
+    // The run waits; the record of effects aborts the call if the run ends.
+    exchange: createExchangeWithServer({
+      ...exchanging,
+      checkEffect: needs.checkEffect.ofApproved,
+      isOver: () => false,
+      ask: () => {},
+    }),
+  })
+  needs.approvals.addKind(mcpApprovalKind, calls.kind)
+  return createExchangeWithServer({
+    ...exchanging,
+    ask: calls.ask,
+    isOver: (agentId, run) => {
+      const live = liveRunOf(agentId)
+      return live?.runId !== run?.runId || live?.fence !== run?.fence
+    },
+  })
+}
+
+function createDialFor(filterFor: OutboundFilter['filterFor']): Egress['dialFor'] {
+  return async (agentId, destination, signal) => {
+    const route = await createChooseRoute(filterFor(agentId))(destination, 'https:', signal)
+    return dial({ tunnel: { destination }, route }, signal)
+  }
 }

@@ -111,23 +111,23 @@ export function compilePathPattern(pattern: string): (path: string) => boolean {
  * rule of many is then excluded in some ten nanoseconds.
  */
 function compileWithEnds(pattern: string, tokens: readonly Token[]): (text: string) => boolean {
-  const from = tokens.findIndex(({ kind }) => kind !== 'literal')
+  const from = tokens.findIndex((token) => token.kind !== 'literal')
   if (from === -1) return (text) => text === pattern
-  const to = tokens.findLastIndex(({ kind }) => kind !== 'literal')
+  const to = tokens.findLastIndex((token) => token.kind !== 'literal')
   const begins = pattern.slice(0, from)
   const ends = pattern.slice(pattern.length - (tokens.length - 1 - to))
   const between = tokens.slice(from, to + 1)
-  const isMany = between.every(({ kind }) => kind === 'many')
+  const takesAnything = between.every((token) => token.kind === 'many')
   const crossesSlash = between.some((token) => token.kind === 'many' && token.crossesSlash)
   const inner = longestLiteral(between)
   const automaton = compileTokens(between)
   return (text) => {
     if (text.length < begins.length + ends.length || !text.startsWith(begins) || !text.endsWith(ends))
       return false
-    if (isMany && crossesSlash) return true
+    if (takesAnything && crossesSlash) return true
     if (inner !== '' && !text.includes(inner)) return false
     const middle = text.slice(begins.length, text.length - ends.length)
-    return isMany ? !middle.includes('/') : automaton.run(middle).matches
+    return takesAnything ? !middle.includes('/') : automaton.run(middle).matches
   }
 }
 

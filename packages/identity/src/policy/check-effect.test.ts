@@ -23,7 +23,9 @@ function aCheck(text: string, asked: string[] = []) {
     journal,
     clock,
     log: silentLog,
-    use: { note: (agentId, { tool }, { verdict, rule }) => noted.push(`${agentId} ${tool} ${verdict} ${rule}`) },
+    use: {
+      note: (agentId, { tool }, { verdict, rule }) => noted.push(`${agentId} ${tool} ${verdict} ${rule}`),
+    },
   })
   return { check, journal, noted, clock }
 }
@@ -81,13 +83,18 @@ describe('the check of an effect', () => {
 
   test('every decision of a rule is counted, and one allowed effect a minute is recorded with the number of others', async () => {
     const { check, journal, noted, clock } = aCheck(rule('{ agent: scout }', 'allow'))
-    for (let count = 0; count < 5; count++) check(scout, { ...notice, host: 'a.test', path: '/x', method: 'GET' })
+    for (let count = 0; count < 5; count++)
+      check(scout, { ...notice, host: 'a.test', path: '/x', method: 'GET' })
     expect(noted).toEqual(Array(5).fill('scout browser allow r'))
     expect(journal.entries).toHaveLength(1)
     await clock.advance(60_000)
     check(scout, { ...notice, host: 'a.test', path: '/x', method: 'GET' })
     expect(journal.entries).toMatchObject([
-      { action: 'policy.allowed', subject: 'a.test', detail: { rule: 'r', skipped: 0, path: '/x', method: 'GET' } },
+      {
+        action: 'policy.allowed',
+        subject: 'a.test',
+        detail: { rule: 'r', skipped: 0, path: '/x', method: 'GET' },
+      },
       { action: 'policy.allowed', detail: { rule: 'r', skipped: 4 } },
     ])
   })

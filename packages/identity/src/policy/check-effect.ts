@@ -4,12 +4,9 @@ import type { Journal } from '@flotilla/foundation/journal'
 import type { Log } from '@flotilla/foundation/platform'
 import { actorOf, createWriteWindow } from '../access/index.ts'
 import type { Caller } from '../access/index.ts'
-import type { Effect, PolicyDecision } from './effect.ts'
+import type { EffectDetails, PolicyDecision } from './effect.ts'
 import type { PolicyStore } from './policy-file.ts'
 import type { PolicyUse } from './policy-use.ts'
-
-/** An effect without what follows from its caller. */
-export type EffectDetails = Omit<Effect, 'agent' | 'project' | 'origins'>
 
 interface Refusal {
   readonly details: EffectDetails

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compileCondition, conditionMaxChars, conditionValues, conditionVariables } from './condition.ts'
+import { compileCondition, conditionMaxChars } from './condition.ts'
+import { conditionValues, conditionVariables } from './condition-values.ts'
 
 const values = conditionValues({
   agent: 'scout',

@@ -1,6 +1,7 @@
 import { Environment } from '@marcbachmann/cel-js'
 import type { ASTNode } from '@marcbachmann/cel-js'
-import type { Effect } from './effect.ts'
+import { conditionVariables } from './condition-values.ts'
+import type { ConditionValues, ConditionVariable } from './condition-values.ts'
 import { compileMayHold } from './may-hold.ts'
 
 /** The maximum length of one `when`, in characters. */
@@ -16,26 +17,6 @@ const limits = {
   maxMapEntries: 1,
   maxCallArguments: 3,
 } as const
-
-/** The variables of a condition, each with its type in CEL. */
-export const conditionVariables = {
-  agent: 'string',
-  project: 'string',
-  tool: 'string',
-  method: 'string',
-  host: 'string',
-  path: 'string',
-  mcp_server: 'string',
-  mcp_tool: 'string',
-  credentials: 'list<string>',
-  chain: 'string',
-  usd: 'double',
-  origins: 'list<string>',
-} as const satisfies Record<string, string>
-export type ConditionVariable = keyof typeof conditionVariables
-export type ConditionValues = Readonly<
-  Record<ConditionVariable, string | number | readonly string[] | null | undefined>
->
 
 /**
  * The operators of the language that are accepted. Arithmetic, indexes, maps and macros are left out: each could make
@@ -127,22 +108,4 @@ function firstRefused(nodes: readonly unknown[], variables: Set<ConditionVariabl
 function firstLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   return text.split('\n', 1)[0] ?? text
-}
-
-/** The values of an effect by the names of the variables; null for a hidden one, undefined for an absent one. Pure. */
-export function conditionValues(effect: Effect): ConditionValues {
-  return {
-    agent: effect.agent,
-    project: effect.project,
-    tool: effect.tool,
-    method: effect.method,
-    host: effect.host,
-    path: effect.path,
-    mcp_server: effect.mcpServer,
-    mcp_tool: effect.mcpTool,
-    credentials: effect.credentials,
-    chain: effect.chain,
-    usd: effect.usd,
-    origins: effect.origins,
-  }
 }

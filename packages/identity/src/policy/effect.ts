@@ -26,6 +26,9 @@ export interface Effect {
   readonly origins?: readonly string[] | null
 }
 
+/** An effect without what follows from its caller. */
+export type EffectDetails = Omit<Effect, 'agent' | 'project' | 'origins'>
+
 /**
  * The tools whose effects the policy decides: `fetch_media` is a picture or document that a model call names, `connect` is a program behind the forward proxy, `browser` a connection of
  * an agent's browser, `mcp` an exchange with an MCP server on the network.

@@ -1,10 +1,10 @@
 /** The owner's policy: which effect of an agent is allowed, asked for or denied. */
 
 export { createCheckEffect } from './check-effect.ts'
-export type { CheckEffect, EffectDetails, PolicyChecks } from './check-effect.ts'
+export type { CheckEffect, PolicyChecks } from './check-effect.ts'
 export { plainHost } from './compile-rule.ts'
 export type { PolicyRule } from './compile-rule.ts'
-export type { DecideEffect, Effect, PolicyDecision, Verdict } from './effect.ts'
+export type { DecideEffect, Effect, EffectDetails, PolicyDecision, Verdict } from './effect.ts'
 export { createPolicyFile, snapshotOf } from './policy-file.ts'
 export type { PolicySnapshot, PolicyStore } from './policy-file.ts'
 export { createPolicyUse } from './policy-use.ts'

@@ -1,5 +1,5 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
-import type { ConditionValues } from './condition.ts'
+import type { ConditionValues } from './condition-values.ts'
 
 /** False if the condition certainly does not hold for these values. */
 export type MayHold = (values: ConditionValues) => boolean

@@ -1,8 +1,8 @@
 import { jsonColumn } from '@flotilla/foundation/storage'
 import type { Database } from '@flotilla/foundation/storage'
 import * as z from 'zod'
-import type { EffectDetails } from './check-effect.ts'
 import { verdicts } from './effect.ts'
+import type { EffectDetails } from './effect.ts'
 
 /** How many effects of one agent are kept, the latest. */
 const stopsOfAgentMax = 200
@@ -19,7 +19,6 @@ const effectSchema = z.strictObject({
   chain: z.string().optional(),
   credentials: z.array(z.string()).optional(),
 })
-
 
 export interface RuleHits {
   readonly hits: number

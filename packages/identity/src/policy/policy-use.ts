@@ -1,8 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '@flotilla/foundation/platform'
 import type { Database } from '@flotilla/foundation/storage'
-import type { EffectDetails } from './check-effect.ts'
-import type { PolicyDecision } from './effect.ts'
+import type { EffectDetails, PolicyDecision } from './effect.ts'
 import { createPolicyUseTable } from './policy-use-table.ts'
 import type { PolicyStop, RuleHits } from './policy-use-table.ts'
 
@@ -21,7 +20,11 @@ export interface PolicyUse {
   note(agentId: string, details: EffectDetails, decision: PolicyDecision): void
   hits(): ReadonlyMap<string, RuleHits>
   /** The effects that were asked for or denied since a time, latest first; of one agent, or of all for null. */
-  stops(of: { readonly agentId: string | null; readonly since: number; readonly limit: number }): readonly PolicyStop[]
+  stops(of: {
+    readonly agentId: string | null
+    readonly since: number
+    readonly limit: number
+  }): readonly PolicyStop[]
   /** Writes the counts at each interval until the signal aborts, and then once more. */
   run(signal: AbortSignal): Promise<void>
   forget(agentId: string): void

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto'
 import { compileRule } from './compile-rule.ts'
 import type { PolicyRule } from './compile-rule.ts'
 import { createDecideEffect } from './decide-effect.ts'
-import type { DecideEffect } from './effect.ts'
+import type { DecideEffect, EffectDetails } from './effect.ts'
 import { matchSchema, policyLimits } from './policy-schema.ts'
-import type { EffectDetails } from './check-effect.ts'
 
 /** A rule as the owner would write it in config/policy.yaml. */
 export interface ProposedRule {
@@ -33,7 +32,8 @@ export function proposeRule(
 ): ProposedRule | null {
   const { tool, method, host, path, mcpServer, mcpTool, credentials } = effect
   const isCall = mcpServer !== undefined
-  if (isCall ? typeof mcpTool !== 'string' : typeof method !== 'string' || typeof path !== 'string') return null
+  if (isCall ? typeof mcpTool !== 'string' : typeof method !== 'string' || typeof path !== 'string')
+    return null
   if (!isCall && (host === undefined || path?.includes('*') === true)) return null
   if ((path ?? '').length > policyLimits.patternMaxChars) return null
   const match = {
@@ -54,9 +54,15 @@ export function proposeRule(
       : [`origins == [${why.origins.map((kind) => JSON.stringify(kind)).join(', ')}]`]),
   ]
   const when = conditions.join(' && ')
-  const digest = createHash('sha256').update(JSON.stringify([match, when])).digest('hex').slice(0, 8)
+  const digest = createHash('sha256')
+    .update(JSON.stringify([match, when]))
+    .digest('hex')
+    .slice(0, 8)
   return {
-    name: `always-${agentId.toLowerCase().replace(/[^a-z0-9._-]/g, '-').slice(0, 40)}-${digest}`,
+    name: `always-${agentId
+      .toLowerCase()
+      .replace(/[^a-z0-9._-]/g, '-')
+      .slice(0, 40)}-${digest}`,
     match,
     when,
     verdict: 'allow',
@@ -68,9 +74,7 @@ export function proposeRule(
 /** The decision of rules together with a proposed one; the proposed one matches work of every origin. Pure. */
 export function withRule(rules: readonly PolicyRule[], proposed: ProposedRule): DecideEffect {
   const { match, excepts, ...rest } = proposed
-  const lists = Object.fromEntries(
-    Object.entries(match).map(([field, value]) => [field, [value]]),
-  )
+  const lists = Object.fromEntries(Object.entries(match).map(([field, value]) => [field, [value]]))
   const compiled = compileRule(
     { ...rest, match: matchSchema.parse(lists), ...(excepts === undefined ? {} : { excepts: [excepts] }) },
     { line: 0, order: rules.length },

@@ -114,7 +114,8 @@ function rarestField(
   keys: readonly (readonly string[] | null)[],
   shared: readonly ReadonlyMap<string, number>[],
 ): { readonly field: number; readonly keys: readonly string[] } | null {
-  let rarest: { readonly field: number; readonly keys: readonly string[]; readonly rules: number } | null = null
+  let rarest: { readonly field: number; readonly keys: readonly string[]; readonly rules: number } | null =
+    null
   for (const [field, found] of keys.entries()) {
     if (found === null) continue
     const rules = Math.max(...found.map((key) => shared[field]?.get(key) ?? 0))

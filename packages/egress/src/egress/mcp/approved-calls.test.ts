@@ -77,9 +77,7 @@ function aServer(answer: (request: IncomingMessage, response: ServerResponse, bo
     const body = web.requests.findLast(({ url }) => url === request.url)?.body ?? ''
     if (body.includes('"initialize"')) {
       response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'session-1' })
-      response.end(
-        JSON.stringify({ jsonrpc: '2.0', id: 1, result: { protocolVersion: '2025-03-26' } }),
-      )
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { protocolVersion: '2025-03-26' } }))
     } else if (body.includes('tools/call')) answer(request, response, body)
     else response.writeHead(202).end()
   }).then((started) => (web = started))
@@ -195,7 +193,11 @@ describe('a tool call that a rule asks for', () => {
   test.each([
     ['a protocol error', json({ error: { code: -1, message: 'no such tool' } }), 'no such tool'],
     ['an answer to another request', json({ id: 9, result: {} }), 'status 200'],
-    ['no answer', (_: IncomingMessage, response: ServerResponse) => void response.destroy(), 'may have taken'],
+    [
+      'no answer',
+      (_: IncomingMessage, response: ServerResponse) => void response.destroy(),
+      'may have taken',
+    ],
     [
       'an answer without end',
       (_: IncomingMessage, response: ServerResponse) =>

@@ -38,11 +38,7 @@ const argsSchema = z.strictObject({
 export interface ApprovedCalls {
   readonly kind: ApprovalKind
   /** Stores a tool call for a person, and throws the Problem `approval-required` with the id of the approval. */
-  readonly ask: (
-    caller: AgentCaller,
-    asked: AskedCall,
-    decision: PolicyDecision,
-  ) => never
+  readonly ask: (caller: AgentCaller, asked: AskedCall, decision: PolicyDecision) => never
 }
 
 /** Calls of MCP tools that a rule of the owner asks for. The mesh makes an approved call in a session of its own. */
@@ -53,13 +49,20 @@ export function createApprovedCalls(deps: {
   readonly exchange: ExchangeWithServer
   readonly clock: Clock
 }): ApprovedCalls {
-  const serverOf = (agentId: string, name: string) =>
-    requireServer(deps.serversOf(agentId), name)
+  const serverOf = (agentId: string, name: string) => requireServer(deps.serversOf(agentId), name)
   return {
     kind: {
       action: () => ({ do: 'call-api', api: 'http' }),
       describe: (args) => {
-        const { agent_id: subject, server, address, call, credentials, rule, because } = argsSchema.parse(args)
+        const {
+          agent_id: subject,
+          server,
+          address,
+          call,
+          credentials,
+          rule,
+          because,
+        } = argsSchema.parse(args)
         const { name } = call
         const written = JSON.stringify(call['arguments'] ?? {})
         return {

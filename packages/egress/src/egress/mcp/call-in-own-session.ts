@@ -14,7 +14,11 @@ const shownMaxChars = 1500
 
 /** Sends one HTTP request to the server. `onLeaving` is called right before its first byte. */
 export type SendMessage = (
-  message: { readonly method: 'POST' | 'DELETE'; readonly headers: Record<string, string>; readonly body: string },
+  message: {
+    readonly method: 'POST' | 'DELETE'
+    readonly headers: Record<string, string>
+    readonly body: string
+  },
   onLeaving?: () => void,
 ) => Promise<StreamedReply>
 

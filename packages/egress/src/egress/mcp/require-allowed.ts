@@ -7,7 +7,6 @@ import type { HandledRequest } from '../../credentials/index.ts'
 import type { AgentCaller } from '../approved/approved-effect.ts'
 import { effectAt } from '../fetch/request-effect.ts'
 import { calledTool, effectsOfExchange, serverEffects } from './server-effects.ts'
-import type { ServerExchange } from './exchange-with-server.ts'
 
 /** One call of one tool, with the names of the credentials of the whole request. */
 export interface AskedCall {
@@ -17,11 +16,7 @@ export interface AskedCall {
 }
 
 /** Handles a tool call that a rule asks for. */
-export type AskCall = (
-  caller: AgentCaller,
-  asked: AskedCall,
-  decision: PolicyDecision,
-) => void
+export type AskCall = (caller: AgentCaller, asked: AskedCall, decision: PolicyDecision) => void
 
 const instead = 'a person can be asked about one tool call in a message of its own only'
 
@@ -32,7 +27,13 @@ const instead = 'a person can be asked about one tool call in a message of its o
 export function requireAllowed(
   { checkEffect, ask }: { readonly checkEffect: CheckEffect; readonly ask: AskCall },
   caller: AgentCaller,
-  { exchange, written }: { readonly exchange: ServerExchange; readonly written: HandledRequest },
+  {
+    exchange,
+    written,
+  }: {
+    readonly exchange: { readonly server: string; readonly method: string; readonly body: string }
+    readonly written: HandledRequest
+  },
 ): HandledRequest {
   const { tools, body } = serverEffects(exchange)
   // Names are read from the message as it will be sent: the text of the agent may hide them in escapes.
@@ -44,7 +45,7 @@ export function requireAllowed(
   for (const effect of effectsOfExchange(exchange.server, tools, at)) {
     const decision =
       call === null ? checkEffect.requireAllowed(caller, effect, instead) : checkEffect(caller, effect)
-    if (call !== null && decision.verdict === 'ask') 
+    if (call !== null && decision.verdict === 'ask')
       ask(caller, { server: exchange.server, call, credentials: at.credentials }, decision)
   }
   return sent

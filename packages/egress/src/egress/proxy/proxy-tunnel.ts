@@ -19,10 +19,7 @@ const addressTimeoutMs = 1500
  * reason.
  */
 export async function dial(
-  {
-    tunnel,
-    route,
-  }: { readonly tunnel: Pick<CheckedTunnel['tunnel'], 'destination'>; readonly route: Route },
+  { tunnel, route }: { readonly tunnel: Pick<CheckedTunnel['tunnel'], 'destination'>; readonly route: Route },
   signal: AbortSignal,
 ): Promise<Socket> {
   signal.throwIfAborted()

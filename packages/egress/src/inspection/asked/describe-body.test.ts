@@ -27,7 +27,9 @@ test('a push of many references says how many are not shown', () => {
 })
 
 test('text is quoted, so that it cannot look like another sentence of the description', () => {
-  expect(describeBody(Buffer.from('a\nb"'), { ...request, path: '/v1' })).toEqual(['Body, 4 bytes: "a\\nb\\""'])
+  expect(describeBody(Buffer.from('a\nb"'), { ...request, path: '/v1' })).toEqual([
+    'Body, 4 bytes: "a\\nb\\""',
+  ])
 })
 
 test('a longer text says what is not shown', () => {

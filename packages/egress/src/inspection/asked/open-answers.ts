@@ -1,12 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-
-/** An answer that a program gets to a request that a person approved. */
-export interface KeptAnswer {
-  readonly status: number
-  /** Names and values in turn. */
-  readonly headers: readonly string[]
-  readonly body: Buffer
-}
+import type { KeptAnswer } from '../terminate/asked-request.ts'
 
 interface OpenAnswer {
   readonly resolve: (answer: KeptAnswer) => void

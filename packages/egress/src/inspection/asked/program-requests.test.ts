@@ -8,7 +8,7 @@ import { ownLoop } from '../../../../testing/src/own-loop.ts'
 import { createKeptBodyTable, keptBodyLimits } from './kept-body-table.ts'
 import { createOpenAnswers } from './open-answers.ts'
 import { createProgramRequests, programRequestKind } from './program-requests.ts'
-import type { AskedRequest } from './program-requests.ts'
+import type { AskedRequest } from '../terminate/asked-request.ts'
 import type { SendKept } from './send-kept.ts'
 
 const dayMs = 24 * 3600 * 1000
@@ -28,7 +28,10 @@ function aProgramHome(holdMs = 0) {
       answers: createOpenAnswers(home),
       send,
       holdMs: () => holdMs,
-      held: { take: (_agent, bytes) => (held.now += bytes), giveBack: (_agent, bytes) => (held.now -= bytes) },
+      held: {
+        take: (_agent, bytes) => (held.now += bytes),
+        giveBack: (_agent, bytes) => (held.now -= bytes),
+      },
       loop: ownLoop(),
     })
     kinds[programRequestKind] = requests.kind

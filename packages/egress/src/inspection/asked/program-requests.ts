@@ -2,15 +2,15 @@ import type { Readable } from 'node:stream'
 import { Problem } from '@flotilla/protocol/problem'
 import type { HeldBytes, LoopShare } from '@flotilla/foundation/intake'
 import type { Database } from '@flotilla/foundation/storage'
-import type { PolicyDecision } from '@flotilla/identity/policy'
 import type { ApprovalKind, RequestedApproval } from '@flotilla/work/approvals'
 import * as z from 'zod'
 import { approvalRequired, approvedEffectArgs, textOf } from '../../egress/index.ts'
-import type { AgentCaller, ApprovedEffects, Destination } from '../../egress/index.ts'
+import type { ApprovedEffects } from '../../egress/index.ts'
 import { inspectedEffect } from '../inspected-effect.ts'
+import type { AskedRequest, AskPerson } from '../terminate/asked-request.ts'
 import { describeBody } from './describe-body.ts'
 import type { KeptBodyTable } from './kept-body-table.ts'
-import type { KeptAnswer, OpenAnswers } from './open-answers.ts'
+import type { OpenAnswers } from './open-answers.ts'
 import { readKeptBody } from './read-kept-body.ts'
 import type { WholeBody } from './read-kept-body.ts'
 import type { SendKept } from './send-kept.ts'
@@ -33,31 +33,9 @@ const argsSchema = z.strictObject({
   credentials: z.array(z.string()),
 })
 
-/** A request that a rule asks for, as the program sent it: with placeholders in place of credentials. */
-export interface AskedRequest {
-  readonly caller: AgentCaller
-  readonly destination: Destination
-  readonly method: string
-  readonly path: string
-  /** Names and values in turn, without framing. */
-  readonly headers: readonly string[]
-  readonly body: Readable | null
-  /** The names of the credentials that are filled in. */
-  readonly credentials: readonly string[]
-  readonly decision: PolicyDecision
-  /** Aborts when the program has disconnected. */
-  readonly signal: AbortSignal
-  /** Keeps the connection open without traffic; returns the function that ends this. */
-  readonly keepOpen: () => () => void
-}
-
 export interface ProgramRequests {
   readonly kind: ApprovalKind
-  /**
-   * Keeps the request for a person. Resolves to the answer if the owner holds programs open and a person approves in
-   * time. Else throws the Problem `approval-required`; the request stays kept, also after the program disconnected.
-   */
-  ask(asked: AskedRequest): Promise<KeptAnswer>
+  readonly ask: AskPerson
 }
 
 export interface ProgramRequestsDeps {

@@ -14,10 +14,7 @@ export interface WholeBody {
  */
 export async function readKeptBody(
   body: AsyncIterable<unknown> | Iterable<unknown> | null,
-  {
-    take,
-    spend,
-  }: { readonly take: (bytes: number) => void; readonly spend: <T>(work: () => T) => T },
+  { take, spend }: { readonly take: (bytes: number) => void; readonly spend: <T>(work: () => T) => T },
 ): Promise<WholeBody> {
   const hash = createHash('sha256')
   const chunks: Buffer[] = []

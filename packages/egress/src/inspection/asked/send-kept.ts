@@ -7,11 +7,11 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { OutsideLine } from '@flotilla/foundation/effects'
 import { returnedHeaders, startDeadline } from '../../egress/index.ts'
 import type { AgentCaller, Destination } from '../../egress/index.ts'
+import type { KeptAnswer } from '../terminate/asked-request.ts'
 import { connectUpstream } from '../terminate/connect-upstream.ts'
 import type { SecureServer } from '../terminate/connect-upstream.ts'
 import { rawHeaders } from '../terminate/forward-inspected.ts'
 import type { TakeTurn } from '../terminate/inspected-server.ts'
-import type { KeptAnswer } from './open-answers.ts'
 
 /** How long an approved request of a program may take, in milliseconds. */
 const sendTimeoutMs = 120_000

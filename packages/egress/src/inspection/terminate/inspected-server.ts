@@ -17,9 +17,8 @@ import {
   textOf,
 } from '../../egress/index.ts'
 import type { Destination, InspectedConnection } from '../../egress/index.ts'
-import type { KeptAnswer } from '../asked/open-answers.ts'
-import type { ProgramRequests } from '../asked/program-requests.ts'
 import type { CertificateOf } from '../authority/host-certificates.ts'
+import type { AskPerson, KeptAnswer } from './asked-request.ts'
 import { acceptClient } from './accept-client.ts'
 import { checkInnerRequest } from './check-inner-request.ts'
 import { connectUpstream } from './connect-upstream.ts'
@@ -70,7 +69,7 @@ export interface InspectedServerDeps {
   readonly certificateOf: CertificateOf
   readonly takeTurn: TakeTurn
   /** Keeps a request for a person; resolves to the answer if one approves it while the program waits. */
-  readonly ask: ProgramRequests['ask']
+  readonly ask: AskPerson
   readonly secure: SecureServer
   readonly onHandshakeFailed: (connection: InspectedConnection, why: HandshakeFailure) => void
   readonly newRequestId: () => string

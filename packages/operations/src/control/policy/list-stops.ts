@@ -3,7 +3,13 @@ import type { PolicyStops } from '@flotilla/protocol/policy-api'
 import { yamlText } from '@flotilla/foundation/config'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { proposeRule, withRule } from '@flotilla/identity/policy'
-import type { EffectDetails, PolicyStop, PolicyStore, PolicyUse, ProposedRule } from '@flotilla/identity/policy'
+import type {
+  EffectDetails,
+  PolicyStop,
+  PolicyStore,
+  PolicyUse,
+  ProposedRule,
+} from '@flotilla/identity/policy'
 import type { PolicyEffects } from '@flotilla/work/approvals'
 import { describeEffect } from './describe-effect.ts'
 
@@ -61,9 +67,7 @@ export function createListStops(deps: {
         last_at: stop.lastAt,
         approved: approved.filter(({ agentId: of, details }) => keyOf(of, details) === key).length,
         proposal:
-          proposal === null
-            ? null
-            : { rule: proposal, text: yamlText([proposal]), opens: opens(proposal) },
+          proposal === null ? null : { rule: proposal, text: yamlText([proposal]), opens: opens(proposal) },
         advice: proposal === null ? adviceFor(stop, verdictOf.get(rule)) : '',
       }
     }
@@ -73,7 +77,8 @@ export function createListStops(deps: {
 
 function adviceFor({ rule, effect }: PolicyStop, verdict: string | undefined): string {
   if (verdict === undefined) return `The rule ${rule} is no longer in config/policy.yaml.`
-  if (verdict === 'deny') return `No rule can except from ${rule}, because it denies; change that rule itself.`
+  if (verdict === 'deny')
+    return `No rule can except from ${rule}, because it denies; change that rule itself.`
   if (effect.tool === 'connect')
     return `A connection hides what is sent; flotilla egress inspect ${effect.host} lets rules see each request.`
   return 'No rule can name this effect exactly; write one by hand.'
