@@ -32,18 +32,25 @@ withEngine(
       const authorities = join(process.env['TMPDIR'] ?? '/tmp', `flotilla-pushes-${process.pid}.pem`)
       await writeFile(authorities, site.certificate)
       const url = `https://${host}:${site.tlsPort}/locked/repository.git`
-      const work = aCassette({
-        when: '^push$',
-        turns: [
-          runs(
-            `${author}; git clone -q ${url} asked && cd asked && git commit -q --allow-empty -m Asked && git push -q origin HEAD:asked 2>&1; echo end`,
-          ),
-          says('The push waits for a person.'),
-          says('{{outcome}}', {
-            capture: { outcome: '(The request was sent once and answered with status \\d+)' },
-          }),
-        ],
-      })
+      const work = aCassette(
+        {
+          when: '^push$',
+          turns: [
+            runs(
+              `${author}; git clone -q ${url} asked && cd asked && git commit -q --allow-empty -m Asked && git push -q origin HEAD:asked 2>&1; echo end`,
+            ),
+            says('The push waits for a person.'),
+          ],
+        },
+        {
+          when: '^What you asked a person for .* is done\\.',
+          turns: [
+            says('{{outcome}}', {
+              capture: { outcome: '(The request was sent once and answered with status \\d+)' },
+            }),
+          ],
+        },
+      )
       mesh = await startMesh({
         runtime: 'docker',
         cassettes: { work },
