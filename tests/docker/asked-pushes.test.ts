@@ -100,7 +100,7 @@ withEngine(
         command: `git ls-remote https://${host}:${site.tlsPort}/locked/repository.git`,
         timeout_s: 60,
       })
-      return String(outcome?.result ?? outcome?.text)
+      return JSON.stringify(outcome)
     }
 
     it('git clones at once, and its push is kept, shown, and sent once after a person approved it', async () => {

@@ -122,7 +122,7 @@ export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
   const { agents } = contexts.fleet
   const { known } = needs.models
   const { environment, env, program, repositoryRoot, pid } = needs.process
-  const { permissions, denials, refuseAbove } = access
+  const { permissions } = access
   const { vault } = needs.secrets
   const { runs } = work
   const { spending } = inference

@@ -129,12 +129,7 @@ export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModu
   kernel.fleetEvents.outboundDoubts.subscribe(({ url, agentId }) =>
     destinationDoubts(url, agentId === null ? filterOfMesh : filterFor(agentId)),
   )
-  const approved = createApprovedEffects({
-    ...kernel,
-    ask: needs.approvals.ask,
-    effects: needs.effects,
-    runs: needs.runs.queries,
-  })
+  const approved = openApproved(kernel, needs)
   const forwardRequest = openRequests(approved, needs.approvals, leaving)
   const exchange = openExchanges(kernel, needs, { ...leaving, held: held.replies, approved, liveRunOf })
   const webSearch = createWebSearch({
@@ -239,4 +234,11 @@ function createDialFor(filterFor: OutboundFilter['filterFor']): Egress['dialFor'
     const route = await createChooseRoute(filterFor(agentId))(destination, 'https:', signal)
     return dial({ tunnel: { destination }, route }, signal)
   }
+}
+
+function openApproved(
+  kernel: EgressKernel,
+  { approvals, effects, runs }: Pick<EgressNeeds, 'approvals' | 'effects' | 'runs'>,
+): ApprovedEffects {
+  return createApprovedEffects({ ...kernel, ask: approvals.ask, effects, runs: runs.queries })
 }

@@ -28,7 +28,7 @@ function aTurn(method: string, path: string) {
     checkEffect: policyOf(policy),
   })
   const connection = { identity: { caller }, destination: { host: 'code.test', port: 443 } }
-  return takeTurn(connection as never, { method, path })
+  return takeTurn(connection, { method, path })
 }
 
 test.each([

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
-import type { JsonObject } from '@flotilla/protocol/json-value'
 import { jsonObjectSchema } from '@flotilla/protocol/json-value'
 import { shownAddress } from '@flotilla/protocol/mcp-servers'
 import type { McpServers, RemoteMcpServer } from '@flotilla/protocol/mcp-servers'
@@ -90,8 +89,7 @@ export function createApprovedCalls(deps: {
           const deadline = startDeadline(deps.clock, callTimeoutMs, line.signal)
           try {
             return await callInOwnSession(
-              (message, onLeaving) =>
-                deps.exchange(caller, { server, url: null, ...message }, deadline.signal, onLeaving),
+              (message) => deps.exchange(caller, { server, url: null, ...message }, deadline.signal),
               call,
               line.dispatching,
             )

@@ -12,15 +12,16 @@ const answerMaxBytes = 1024 * 1024
 /** How much of the result the agent is called again with, in characters. */
 const shownMaxChars = 1500
 
-/** Sends one HTTP request to the server. `onLeaving` is called right before its first byte. */
-export type SendMessage = (
-  message: {
-    readonly method: 'POST' | 'DELETE'
-    readonly headers: Record<string, string>
-    readonly body: string
-  },
-  onLeaving?: () => void,
-) => Promise<StreamedReply>
+interface Message {
+  readonly method: 'POST' | 'DELETE'
+  readonly headers: Record<string, string>
+  readonly body: string
+  /** Called right before the first byte leaves. */
+  readonly onLeaving?: () => void
+}
+
+/** Sends one HTTP request to the server. */
+export type SendMessage = (message: Message) => Promise<StreamedReply>
 
 /**
  * Calls a tool of an MCP server in a session that the mesh opens for this call: the session of the agent may have
@@ -31,7 +32,7 @@ export async function callInOwnSession(
   call: JsonObject,
   onLeaving: () => void,
 ): Promise<{ readonly text: string; readonly isError: boolean }> {
-  const opened = await request(send, { id: 1, method: 'initialize', params: initialization }, {})
+  const opened = await request(send, { id: 1, method: 'initialize', params: initialization })
   const headers: Record<string, string> = {
     'mcp-protocol-version': versionOf(opened.result),
     ...(opened.session === undefined ? {} : { 'mcp-session-id': opened.session }),
@@ -39,7 +40,8 @@ export async function callInOwnSession(
   try {
     const ready = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
     await readText(await send({ method: 'POST', headers: { ...asJson, ...headers }, body: ready }))
-    const { result } = await request(send, { id: 2, method: 'tools/call', params: call }, headers, onLeaving)
+    const asked = { id: 2, method: 'tools/call', params: call }
+    const { result } = await request(send, asked, { headers, onLeaving })
     return resultText(result)
   } finally {
     if (opened.session !== undefined)
@@ -57,11 +59,10 @@ const asJson = { 'content-type': 'application/json', accept: 'application/json, 
 async function request(
   send: SendMessage,
   message: { readonly id: number; readonly method: string; readonly params: JsonObject },
-  headers: Record<string, string>,
-  onLeaving?: () => void,
+  { headers = {}, ...line }: Partial<Pick<Message, 'headers' | 'onLeaving'>> = {},
 ): Promise<{ readonly result: JsonObject; readonly session: string | undefined }> {
   const body = JSON.stringify({ jsonrpc: '2.0', ...message })
-  const reply = await send({ method: 'POST', headers: { ...asJson, ...headers }, body }, onLeaving)
+  const reply = await send({ method: 'POST', headers: { ...asJson, ...headers }, body, ...line })
   const text = await readText(reply)
   const isEvents = /^text\/event-stream\b/i.test(reply.headers['content-type'] ?? '')
   const answer = (isEvents ? eventsOf(text) : [text])

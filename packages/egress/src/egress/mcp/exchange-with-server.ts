@@ -43,10 +43,11 @@ export interface StreamedReply {
  */
 export type ExchangeWithServer = (
   caller: Caller,
-  exchange: ServerExchange,
+  exchange: ServerExchange & {
+    /** Called right before the first byte leaves; if it throws, nothing is sent. */
+    readonly onLeaving?: () => void
+  },
   signal: AbortSignal,
-  /** Called right before the first byte leaves; if it throws, nothing is sent. */
-  onLeaving?: () => void,
 ) => Promise<StreamedReply>
 
 export const exchangeBounds = {
@@ -96,7 +97,7 @@ export interface ExchangeDeps {
 export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer {
   const places = createOpenPlaces(agentShareLimits.mcpExchanges)
   const cleanPart = createCleanPart(deps)
-  return async (caller, exchange, outer, leaving = () => {}) => {
+  return async (caller, exchange, outer) => {
     deps.guard(caller, { do: 'call-api', api: 'http' })
     if (caller.kind !== 'agent') throw new Problem('denied')
     const { agentId, run } = caller
@@ -145,7 +146,7 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
     let reply: PinnedReply
     let hasLeft = false
     const onLeaving = (): void => {
-      leaving()
+      exchange.onLeaving?.()
       hasLeft = true
     }
     try {
