@@ -19,6 +19,7 @@ const pages = [
   { name: 'work', path: '/work', shows: 'No task yet' },
   { name: 'blackboard-empty', path: '/blackboard', shows: 'No entries yet' },
   { name: 'approvals', path: '/approvals', shows: 'is stopped and removed' },
+  { name: 'policy-none', path: '/policy', shows: 'Nothing was stopped' },
   { name: 'costs', path: '/costs', shows: 'The whole fleet' },
   { name: 'wallet-none', path: '/wallet', shows: 'No wallet yet' },
   { name: 'triggers', path: '/triggers', shows: 'Send the morning report.' },

@@ -16,6 +16,7 @@ import {
   DesignPage,
   FleetPage,
   JournalPage,
+  PolicyPage,
   ProofDialog,
   RunPage,
   RunsPage,
@@ -66,6 +67,11 @@ export function App({ services }: { readonly services: Services }) {
                 <Route path="/blackboard/:view">{({ view }) => <BlackboardPage view={view} />}</Route>
                 <Route path="/approvals">
                   <ApprovalsPage />
+                </Route>
+                <Route path="/policy">
+                  <Reserved call="policy" title="Policy" isPage>
+                    <PolicyPage />
+                  </Reserved>
                 </Route>
                 <Route path="/costs">
                   <CostsPage />

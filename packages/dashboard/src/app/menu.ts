@@ -16,6 +16,7 @@ export const menu: readonly PageEntry[] = [
   { path: '/runs', title: 'Runs', icon: 'runs', key: 'r' },
   { path: '/blackboard', title: 'Blackboard', icon: 'blackboard', key: 'b' },
   { path: '/approvals', title: 'Approvals', icon: 'approvals', key: 'a' },
+  { path: '/policy', title: 'Policy', icon: 'policy', key: 'p' },
   { path: '/costs', title: 'Costs', icon: 'costs', key: 'o' },
   { path: '/wallet', title: 'Wallet', icon: 'wallet', key: 'l' },
   { path: '/triggers', title: 'Triggers', icon: 'triggers', key: 't' },

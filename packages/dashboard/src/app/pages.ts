@@ -26,6 +26,9 @@ export const BlackboardPage = lazy(async () => ({
 export const ApprovalsPage = lazy(async () => ({
   default: (await loadChunk(() => import('../pages/approvals-page.tsx'))).ApprovalsPage,
 }))
+export const PolicyPage = lazy(async () => ({
+  default: (await loadChunk(() => import('../pages/policy-page.tsx'))).PolicyPage,
+}))
 export const CostsPage = lazy(async () => ({
   default: (await loadChunk(() => import('../pages/costs-page.tsx'))).CostsPage,
 }))

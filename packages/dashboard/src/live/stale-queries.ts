@@ -20,7 +20,7 @@ const tasks: Stale = ['tasks', 'task', 'projects', 'project']
 const board: Stale = ['blackboard', 'blackboardHistory', 'blackboardWatchList']
 const topics: Stale = ['topicsView', 'topicSignals']
 const browsers: Stale = ['browsers']
-const approvals: Stale = ['pending', ...work, 'walletPayments', 'walletLimitsNow']
+const approvals: Stale = ['pending', 'policy', 'policyStops', ...work, 'walletPayments', 'walletLimitsNow']
 const money: Stale = ['budgets', 'costReport', 'status']
 
 /** The answers that each event type makes outdated. An event type without an entry does not compile. */

@@ -18,13 +18,20 @@ export function ApprovalsOfRuns({ runIds }: { readonly runIds: ReadonlySet<strin
   ))
 }
 
+/** The kinds of actions that a rule of config/policy.yaml asked for, so that another rule can allow them. */
+const policyKinds: readonly string[] = ['http-request', 'program-request', 'mcp-call']
+
 /** An action that waits for a person, with its exact effect, and the buttons that decide. */
 export function OpenApproval({ approval }: { readonly approval: ApprovalView }) {
-  const [asking, setAsking] = useState(false)
+  const [asking, setAsking] = useState<'once' | 'always' | null>(null)
   const stale = ['pending', 'status'] as const
   const confirm = useAction('pendingConfirm', { done: 'The action was carried out.', stale })
   const refuse = useAction('pendingCancel', { done: 'The action is rejected.', stale })
-  const busy = confirm.isPending || refuse.isPending
+  const always = useAction('pendingAlways', {
+    done: ({ rule }) => `The rule ${rule.name} was added, and the action was carried out.`,
+    stale,
+  })
+  const busy = confirm.isPending || refuse.isPending || always.isPending
   const { id, summary, consequences, costs, args, digest, asked_by, kind, subject } = approval
   const title = `${kind.charAt(0).toUpperCase()}${kind.slice(1).replaceAll('-', ' ')}: ${subject}`
   return (
@@ -62,9 +69,14 @@ export function OpenApproval({ approval }: { readonly approval: ApprovalView }) 
           {approval.run_id !== null && <Link href={`/runs/${approval.run_id}`}>Its run</Link>}
         </div>
         <div className="row">
-          <button type="button" className="button primary" disabled={busy} onClick={() => setAsking(true)}>
+          <button type="button" className="button primary" disabled={busy} onClick={() => setAsking('once')}>
             Approve …
           </button>
+          {policyKinds.includes(kind) && (
+            <button type="button" className="button" disabled={busy} onClick={() => setAsking('always')}>
+              Always …
+            </button>
+          )}
           <button
             type="button"
             className="button"
@@ -75,17 +87,23 @@ export function OpenApproval({ approval }: { readonly approval: ApprovalView }) 
           </button>
         </div>
       </div>
-      {asking && (
+      {asking !== null && (
         <Confirm
           title={`${title}?`}
-          action="Approve"
+          action={asking === 'always' ? 'Approve always' : 'Approve'}
           busy={busy}
-          onClose={() => setAsking(false)}
+          onClose={() => setAsking(null)}
           onConfirm={() =>
-            confirm.mutate({ params: { id }, body: { digest } }, { onSettled: () => setAsking(false) })
+            (asking === 'always' ? always : confirm).mutate(
+              { params: { id }, body: { digest } },
+              { onSettled: () => setAsking(null) },
+            )
           }
         >
           <div className="stack">
+            {asking === 'always' && (
+              <p>A rule is added to config/policy.yaml that allows exactly this to {subject} from now on.</p>
+            )}
             <p>{consequences.join(' ')}</p>
             <p>{costs.join(' ')}</p>
             <p className="small muted">

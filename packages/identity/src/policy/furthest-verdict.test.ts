@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest'
+import { furthestVerdict } from './furthest-verdict.ts'
+import { snapshotOf } from './policy-file.ts'
+
+const effect = { agent: 'scout', tool: 'http_request', host: 'api.test', credentials: ['github'] }
+const furthest = (...rules: readonly string[]) =>
+  furthestVerdict(snapshotOf(`rules:\n${rules.map((rule) => `  - ${rule}\n`).join('')}`).rules, effect)
+
+describe('the mildest verdict that an effect at a place can get', () => {
+  test.each([
+    ['{ name: r, match: { host: api.test }, verdict: deny }', 'deny'],
+    ['{ name: r, match: { agent: scout, tool: http_*, credential: github }, verdict: ask }', 'ask'],
+    ['{ name: r, match: { host: other.test }, verdict: deny }', 'allow'],
+    ['{ name: r, match: { host: api.test, path: /a }, verdict: deny }', 'allow'],
+    ['{ name: r, match: { host: api.test, method: POST }, verdict: deny }', 'allow'],
+    ['{ name: r, match: { host: api.test, origin: webhook }, verdict: deny }', 'allow'],
+    ['{ name: r, match: { host: api.test }, when: \'method == "POST"\', verdict: deny }', 'allow'],
+  ])('with the rule %s is %s', (rule, verdict) => {
+    expect(furthest(rule)).toEqual({ verdict, rule: verdict === 'allow' ? null : 'r' })
+  })
+
+  test('is allow as soon as an exception could apply, and ask if none can', () => {
+    const ask = '{ name: asked, match: { host: api.test }, verdict: ask }'
+    const except = (match: string) => `{ name: except, match: ${match}, verdict: allow, excepts: asked }`
+    expect(furthest(ask, except('{ path: /a }')).verdict).toBe('allow')
+    expect(furthest(ask, except('{ host: other.test, path: /a }')).verdict).toBe('ask')
+    expect(furthest(ask, except('{ agent: other }')).verdict).toBe('ask')
+  })
+})

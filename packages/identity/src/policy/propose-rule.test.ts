@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import { createDecideEffect } from './decide-effect.ts'
+import type { Effect, EffectDetails } from './effect.ts'
+import { snapshotOf } from './policy-file.ts'
+import { proposeRule, withRule } from './propose-rule.ts'
+
+const { rules } = snapshotOf(`rules:
+  - { name: asked, match: { agent: '*' }, verdict: ask }
+  - { name: admin, match: { path: '/admin/**' }, verdict: deny }`)
+const request: EffectDetails = {
+  tool: 'http_request',
+  method: 'POST',
+  host: 'api.test',
+  path: '/v1/items',
+  credentials: ['github'],
+}
+const call: EffectDetails = { tool: 'mcp', mcpServer: 'crm', mcpTool: 'write[1]', credentials: [] }
+const why = { rule: 'asked', reason: 'Always.', origins: ['human'] }
+
+/** The verdict about an effect after the rule that is proposed for `proposedFor` was added. */
+function after(proposedFor: EffectDetails, effect: Partial<Effect> = {}) {
+  const rule = proposeRule('scout', proposedFor, why)
+  if (rule === null) throw new Error('no rule is proposed')
+  return withRule(rules, rule)({ agent: 'scout', origins: ['human'], ...proposedFor, ...effect }).verdict
+}
+
+describe('a proposed rule', () => {
+  test('allows the effect that it was proposed for, which was asked for before', () => {
+    expect(createDecideEffect(rules)({ agent: 'scout', ...request }).verdict).toBe('ask')
+    expect(after(request)).toBe('allow')
+    expect(after(call)).toBe('allow')
+    expect(after({ ...request, credentials: [] })).toBe('allow')
+  })
+
+  test.each<[string, Partial<Effect>]>([
+    ['agent', { agent: 'other' }],
+    ['tool', { tool: 'connect' }],
+    ['method', { method: 'DELETE' }],
+    ['host', { host: 'x.api.test' }],
+    ['path', { path: '/v1/items/7' }],
+    ['spelling of the path', { path: '/v1/../admin' }],
+    ['hidden path', { path: null }],
+    ['credential', { credentials: ['gitlab'] }],
+    ['further credential', { credentials: ['github', 'gitlab'] }],
+    ['request without the credential', { credentials: [] }],
+    ['origin', { origins: ['webhook'] }],
+    ['further origin', { origins: ['human', 'webhook'] }],
+    ['unknown origin', { origins: null }],
+  ])('does not allow an effect with another %s', (_what, other) => {
+    expect(after(request, other)).not.toBe('allow')
+  })
+
+  test.each<[string, Partial<Effect>]>([
+    ['server', { mcpServer: 'other' }],
+    ['tool that its name would match as a pattern', { mcpTool: 'write1' }],
+    ['case', { mcpTool: 'Write[1]' }],
+    ['hidden tool', { mcpTool: null }],
+    ['credential', { credentials: ['github'] }],
+  ])('for a tool of an MCP server does not allow another %s', (_what, other) => {
+    expect(after(call, other)).not.toBe('allow')
+  })
+
+  test('does not allow what another rule denies', () => {
+    expect(after({ ...request, path: '/admin/users' })).toBe('deny')
+  })
+
+  test.each<[string, EffectDetails]>([
+    ['a hidden path', { ...request, path: null }],
+    ['a hidden method', { ...request, method: null }],
+    ['a path with a star', { ...request, path: '/a*' }],
+    ['a path that is longer than a pattern', { ...request, path: `/${'a'.repeat(300)}` }],
+    ['an unknown tool', { ...call, mcpTool: null }],
+    ['no host', { tool: 'browser', method: 'GET', path: '/' }],
+  ])('is not made for %s', (_what, effect) => {
+    expect(proposeRule('scout', effect, why)).toBe(null)
+  })
+
+  test('has one name for one effect', () => {
+    const name = (effect: EffectDetails) => proposeRule('scout', effect, why)?.name
+    expect(name(request)).toMatch(/^always-scout-[0-9a-f]{8}$/)
+    expect(name(request)).toBe(name({ ...request }))
+    expect(name(request)).not.toBe(name({ ...request, path: '/v1' }))
+  })
+})

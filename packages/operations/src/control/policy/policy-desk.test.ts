@@ -1,0 +1,240 @@
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { mcpServersSchema } from '@flotilla/protocol/mcp-servers'
+import { describe, expect, test } from 'vitest'
+import { collectJournal } from '../../../../../tests/support/collected-ports.ts'
+import { createFileEditor } from '../../../../foundation/src/config/index.ts'
+import { silentLog } from '../../../../foundation/src/platform/log.ts'
+import { createPolicyFile } from '../../../../identity/src/policy/index.ts'
+import type { PolicyStop } from '../../../../identity/src/policy/index.ts'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
+import { createAddRule } from './add-rule.ts'
+import { createListStops } from './list-stops.ts'
+import { createReachOfCredential } from './reach-of-credential.ts'
+import { createTryPolicy } from './try-policy.ts'
+
+const owner = { kind: 'human', role: 'owner', channel: 'cli' } as const
+const inChat = { kind: 'human', role: 'owner', channel: 'telegram' } as const
+const text = `# The owner's comment stays.
+rules:
+  - { name: asked, match: { host: api.test }, verdict: ask, reason: No. } # This one too.
+  - { name: admin, match: { path: '/admin/**' }, verdict: deny }
+cases:
+  - { agent: scout, method: POST, url: 'https://api.test/cased', expect: ask }
+`
+const effect = { tool: 'http_request', method: 'POST', host: 'api.test', path: '/v1', credentials: [] }
+
+async function aHome() {
+  const path = join(await mkdtemp(join(tmpdir(), 'policy-')), 'policy.yaml')
+  await writeFile(path, text)
+  const clock = createManualClock()
+  const policy = await createPolicyFile({ path, editor: createFileEditor(), clock, log: silentLog })
+  const journal = collectJournal()
+  const confirmed: string[] = []
+  const view = { state: 'pending', digest: 'd' }
+  const rules = createAddRule({
+    guard: () => {},
+    policy,
+    journal,
+    runs: { chainOf: () => [{ origin: { kind: 'human' } }] as never },
+    approvals: {
+      effectOf: (id) =>
+        id === 'payment' ? null : { details: effect, rule: 'asked', agentId: 'scout', runId: 'run_1' },
+      read: () => view as never,
+      confirm: async (_caller, { id }) => {
+        confirmed.push(id)
+        return { id } as never
+      },
+      view: (row) => row as never,
+    },
+  })
+  const decide = (path: string) =>
+    policy.snapshot().decide({ agent: 'scout', ...effect, path, origins: ['human'] })
+  return { path, policy, journal, rules, confirmed, view, decide, clock }
+}
+
+describe('a rule that the owner adds', () => {
+  test('"always" allows exactly the approved effect, keeps the file’s comments, and confirms the approval', async () => {
+    const { rules, path, decide, confirmed, journal } = await aHome()
+    const { rule } = await rules.always(owner, { id: 'appr_1', digest: 'd' })
+    expect(decide('/v1')).toMatchObject({ verdict: 'allow', rule: rule.name })
+    expect(decide('/v2').verdict).toBe('ask')
+    expect(await readFile(path, 'utf8')).toMatch(/^# The owner's comment stays\.[\s\S]*# This one too\./)
+    expect(confirmed).toEqual(['appr_1'])
+    expect(journal.entries).toMatchObject([{ action: 'policy.rule-added', subject: rule.name }])
+  })
+
+  test('"always" writes no second rule for an equal effect', async () => {
+    const { rules, policy } = await aHome()
+    await rules.always(owner, { id: 'appr_1', digest: 'd' })
+    await rules.always(owner, { id: 'appr_2', digest: 'd' })
+    expect(policy.snapshot().rules).toHaveLength(3)
+  })
+
+  test('"always" writes nothing for another digest, a decided approval, or an action that no rule can name', async () => {
+    const { rules, path, view, confirmed } = await aHome()
+    await rules.always(owner, { id: 'appr_1', digest: 'other' })
+    view.state = 'expired'
+    await rules.always(owner, { id: 'appr_1', digest: 'd' })
+    await expect(rules.always(owner, { id: 'payment', digest: 'd' })).rejects.toMatchObject({
+      code: 'unprocessable',
+    })
+    expect(await readFile(path, 'utf8')).toBe(text)
+    // Confirming them reports why they cannot be confirmed.
+    expect(confirmed).toEqual(['appr_1', 'appr_1'])
+  })
+
+  test('is refused from a chat', async () => {
+    const { rules, path } = await aHome()
+    await expect(rules.always(inChat, { id: 'appr_1', digest: 'd' })).rejects.toMatchObject({
+      code: 'human-only',
+    })
+    await expect(
+      rules.add(inChat, { name: 'a', match: { agent: '*' }, verdict: 'allow', reason: '' }),
+    ).rejects.toMatchObject({ code: 'human-only' })
+    expect(await readFile(path, 'utf8')).toBe(text)
+  })
+
+  test('is not written if a case of the file would fail, or if it is no valid rule', async () => {
+    const { rules, path } = await aHome()
+    const broad = {
+      name: 'broad',
+      match: { host: 'api.test' },
+      excepts: 'asked',
+      verdict: 'allow',
+      reason: '',
+    } as const
+    await expect(rules.add(owner, broad)).rejects.toMatchObject({
+      code: 'unprocessable',
+      detail: expect.stringContaining('the case expects ask, and the verdict is allow'),
+    })
+    await expect(rules.add(owner, { ...broad, excepts: 'none' })).rejects.toMatchObject({
+      code: 'unprocessable',
+    })
+    expect(await readFile(path, 'utf8')).toBe(text)
+  })
+})
+
+describe('cases that are tried', () => {
+  test('show each result, of the rules in force and of another text, which changes nothing', async () => {
+    const { policy, decide } = await aHome()
+    const tried = createTryPolicy({ guard: () => {}, policy })
+    expect(tried(owner, null)).toMatchObject({
+      broken: null,
+      cases: [{ line: 6, effect: 'scout: POST api.test/cased by http_request', holds: true, rule: 'asked' }],
+    })
+    expect(tried(owner, text.replace('verdict: ask', 'verdict: deny'))).toMatchObject({
+      broken: expect.stringContaining('line 6'),
+      cases: [{ expect: 'ask', verdict: 'deny', holds: false }],
+    })
+    expect(tried(owner, 'rules: 1')).toMatchObject({ broken: expect.stringContaining('line 1'), cases: [] })
+    expect(decide('/v1').verdict).toBe('ask')
+  })
+})
+
+describe('what rules stopped', () => {
+  test('has the narrowest rule for what was asked for, with what it opens, and advice for what was denied', async () => {
+    const { policy, clock } = await aHome()
+    const stop = (more: Partial<PolicyStop>): PolicyStop => ({
+      agentId: 'scout',
+      rule: 'asked',
+      verdict: 'ask',
+      effect,
+      count: 3,
+      lastAt: 5,
+      ...more,
+    })
+    const stops = [
+      stop({}),
+      stop({ agentId: 'other' }),
+      stop({ rule: 'admin', verdict: 'deny', effect: { ...effect, path: '/admin/a' } }),
+      stop({ effect: { tool: 'connect', host: 'api.test', method: null, path: null } }),
+      stop({ rule: 'gone' }),
+    ]
+    const list = createListStops({
+      guard: () => {},
+      policy,
+      policyUse: { stops: () => stops },
+      approvals: {
+        decidedSince: () => [{ details: effect, rule: 'asked', agentId: 'scout', isApproved: true }],
+      },
+      projectOf: () => null,
+      clock,
+    })
+    const found = list(owner, { agentId: 'scout', days: 7 }).stops
+    expect(found).toMatchObject([
+      {
+        effect: 'POST api.test/v1 by http_request',
+        count: 3,
+        approved: 1,
+        proposal: {
+          rule: { verdict: 'allow', excepts: 'asked' },
+          opens: expect.arrayContaining(['scout: POST api.test/v1 by http_request']) as unknown,
+        },
+      },
+      { proposal: null, advice: expect.stringContaining('it denies') },
+      { proposal: null, advice: expect.stringContaining('flotilla egress inspect api.test') },
+      { proposal: null, advice: expect.stringContaining('no longer') },
+    ])
+    expect(found[0]?.proposal?.opens.some((line) => line.startsWith('other'))).toBe(false)
+  })
+})
+
+describe('the reach of a credential', () => {
+  async function reachOf(more: {
+    readonly hosts: readonly string[]
+    readonly inspected?: readonly string[]
+    readonly allowed?: readonly string[]
+    readonly denied?: readonly string[]
+  }) {
+    const { policy } = await aHome()
+    const reach = createReachOfCredential({
+      guard: () => {},
+      decide: (_caller, action) =>
+        more.denied?.includes(action.do) === true ? { allowed: false, reason: 'no' } : { allowed: true },
+      policy,
+      settings: () =>
+        ({
+          egress: {
+            inspected_hosts: more.inspected ?? [],
+            allowed_hosts: more.allowed === undefined ? {} : { scout: more.allowed },
+          },
+        }) as never,
+      hostsOf: () => more.hosts,
+      serversOf: () => mcpServersSchema.parse({ wiki: { url: 'https://wiki.test/mcp' } }),
+      projectOf: () => null,
+      rootOf: (agentId) => agentId,
+      requireAgent: () => {},
+    })
+    return reach(owner, 'scout', 'github').ways.map(({ host, by, verdict }) => `${host} ${by} ${verdict}`)
+  }
+
+  test('names each bound host with each way, and the verdict that no request there can escape', async () => {
+    expect(await reachOf({ hosts: ['api.test', 'wiki.test'], inspected: ['api.test'] })).toEqual([
+      'https://api.test http_request ask',
+      'https://api.test program ask',
+      'https://api.test browser ask',
+      'https://wiki.test http_request allow',
+      'https://wiki.test browser allow',
+      'https://wiki.test mcp allow',
+    ])
+  })
+
+  test('is no wider than the hosts that the agent may reach', async () => {
+    const only = async (hosts: readonly string[], allowed: readonly string[]) =>
+      (await reachOf({ hosts, allowed, denied: ['use-browser'] })).map((way) => way.split(' ')[0])
+    expect(await only(['a.test', 'b.test'], ['a.test'])).toEqual(['https://a.test'])
+    expect(await only(['*.one.test'], ['x.one.test', '*.y.one.test', 'two.test'])).toEqual([
+      'https://x.one.test',
+      'https://*.y.one.test',
+    ])
+    expect(await only(['*.one.test'], ['*'])).toEqual(['https://*.one.test'])
+    expect(await only(['*.one.test'], ['*.test'])).toEqual(['https://*.one.test'])
+  })
+
+  test('is empty without permissions', async () => {
+    expect(await reachOf({ hosts: ['api.test'], denied: ['call-api', 'use-browser'] })).toEqual([])
+    expect(await reachOf({ hosts: ['api.test'], denied: ['use-credential'] })).toEqual([])
+  })
+})
