@@ -129,8 +129,11 @@ export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
   const { settingsFile, diskSpace, journalKeeper } = foundation
   const telemetry = telemetryModule(seen, { runs, otlp: environment.otlp, proxies: environment.proxies })
   const control = controlModule(seen, {
-    ...work,
     ...access,
+    approvals: work.approvals,
+    checkEffect: work.checkEffect,
+    policyUse: work.policyUse,
+    runs,
     agents,
     credentials: contexts.egress.credentials,
     requireModel: known.requireModel,
