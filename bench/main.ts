@@ -22,6 +22,7 @@ import { modelGatewayBench } from './model-gateway.ts'
 import { memoryBench } from './memory.ts'
 import { mindFootprintBench } from './mind-footprint.ts'
 import { moneyBench } from './money.ts'
+import { policyBench } from './policy.ts'
 import { runsBench } from './runs.ts'
 import { promptCacheBench } from './prompt-cache.ts'
 import { renderTable } from './table.ts'
@@ -38,6 +39,7 @@ const benches: readonly Bench[] = [
   promptCacheBench,
   egressBench,
   inspectionBench,
+  policyBench,
   memoryBench,
   mindFootprintBench,
   moneyBench,

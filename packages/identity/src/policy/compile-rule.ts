@@ -121,8 +121,9 @@ function fieldTests(match: Match, isStrict: boolean): FieldTest[] {
     const matches = wordTest(given)
     tests.push(({ folded }) => tested(of(folded), matches))
   }
-  word(match.agent, ({ agent }) => agent)
-  word(match.tool, ({ tool }) => tool)
+  // Every effect has both, so a star needs no test.
+  if (match.agent?.includes('*') !== true) word(match.agent, ({ agent }) => agent)
+  if (match.tool?.includes('*') !== true) word(match.tool, ({ tool }) => tool)
   if (match.host !== undefined) {
     const hosts = match.host.map(hostTest)
     tests.push(({ effect }) => tested(effect.host, (host) => hosts.some((matches) => matches(host))))
@@ -148,11 +149,13 @@ function fieldTests(match: Match, isStrict: boolean): FieldTest[] {
     const matches = anyOf(path.map(compilePathPattern))
     // Many servers ignore case in paths, so a rule that asks or denies does too.
     const folded = anyOf(path.map((pattern) => compilePathPattern(pattern.toLowerCase())))
-    tests.push(({ effect, paths, foldedPaths }) =>
-      tested(effect.path, () =>
-        isStrict ? foldedPaths().some(folded) || paths().some(matches) : paths().every(matches),
-      ),
-    )
+    // A pattern that is in lower case matches no path that its folded form misses.
+    const isFolded = path.every((pattern) => /^[!-@[-~]*$/.test(pattern))
+    tests.push(({ effect, paths, foldedPaths }) => {
+      if (typeof effect.path !== 'string') return effect.path === null ? 'hidden' : false
+      if (!isStrict) return paths().every(matches)
+      return foldedPaths().some(folded) || (!isFolded && paths().some(matches))
+    })
   }
   return tests
 }
@@ -160,8 +163,10 @@ function fieldTests(match: Match, isStrict: boolean): FieldTest[] {
 /** Returns a test for a name in lower case: names without wildcards are compared all at once. */
 function wordTest(given: readonly string[]): (word: string) => boolean {
   const names = new Set(given.filter((pattern) => !hasWildcard(pattern)).map((name) => name.toLowerCase()))
-  const matches = anyOf(given.filter(hasWildcard).map(compileFoldedPattern))
-  return (word) => names.has(word) || matches(word)
+  const patterns = given.filter(hasWildcard).map(compileFoldedPattern)
+  const matches = anyOf(patterns)
+  if (patterns.length === 0) return (word) => names.has(word)
+  return names.size === 0 ? matches : (word) => names.has(word) || matches(word)
 }
 
 /** Whether a pattern for names may match more than one name. */
@@ -170,7 +175,8 @@ export function hasWildcard(pattern: string): boolean {
 }
 
 function anyOf(tests: readonly ((text: string) => boolean)[]): (text: string) => boolean {
-  return (text) => tests.some((matches) => matches(text))
+  const [only] = tests
+  return tests.length === 1 && only !== undefined ? only : (text) => tests.some((matches) => matches(text))
 }
 
 function tested<T>(value: T | null | undefined, test: (value: T) => boolean): boolean | 'hidden' {
@@ -198,8 +204,13 @@ function conditionTest(condition: Condition, isStrict: boolean): FieldTest {
   const usesPath = variables.includes('path')
   return (asked) => {
     const values = asked.values()
-    if (variables.some((name) => values[name] === undefined)) return false
-    if (variables.some((name) => values[name] === null)) return 'hidden'
+    let isHidden = false
+    for (const name of variables) {
+      const value = values[name]
+      if (value === undefined) return false
+      isHidden ||= value === null
+    }
+    if (isHidden) return 'hidden'
     if (!usesPath) return condition.holds(values) ?? 'hidden'
     const holds = (of: ConditionValues) => condition.holds(of) ?? isStrict
     return isStrict ? asked.valuesOfPaths().some(holds) : asked.valuesOfPaths().every(holds)

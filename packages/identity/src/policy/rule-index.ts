@@ -36,9 +36,14 @@ const fields: readonly IndexedField[] = [
   { keysOf: names('credential'), keysFrom: ({ folded }) => folded.credentials ?? [] },
   { keysOf: names('chain'), keysFrom: ({ folded }) => one(folded.chain) },
   {
-    keysOf: ({ path }) => pathKeys(path),
+    keysOf: ({ path }) => pathKeys(path, firstSegment),
     keysFrom: ({ effect: { path }, foldedPaths }) =>
       path === null ? null : [...new Set(foldedPaths().map(firstSegment))],
+  },
+  {
+    keysOf: ({ path }) => pathKeys(path, lastSegment),
+    keysFrom: ({ effect: { path }, foldedPaths }) =>
+      path === null ? null : [...new Set(foldedPaths().map(lastSegment))],
   },
   { keysOf: names('project'), keysFrom: ({ folded }) => one(folded.project) },
   { keysOf: names('agent'), keysFrom: ({ folded }) => [folded.agent] },
@@ -132,10 +137,14 @@ function hostKeys(host: string): readonly string[] {
   return keys
 }
 
-/** The first segments of patterns for paths, in lower case; null if one of them has a wildcard. */
-function pathKeys(path: Match['path']): readonly string[] | null {
-  const segments = path?.map((pattern) => firstSegment(pattern.toLowerCase()))
+/** The segments of patterns at one end, in lower case; null if one of them has a wildcard. */
+function pathKeys(path: Match['path'], segmentOf: (path: string) => string): readonly string[] | null {
+  const segments = path?.map((pattern) => segmentOf(pattern.toLowerCase()))
   return segments === undefined || segments.some((segment) => segment.includes('*')) ? null : segments
+}
+
+function lastSegment(path: string): string {
+  return path.slice(path.lastIndexOf('/'))
 }
 
 function firstSegment(path: string): string {
