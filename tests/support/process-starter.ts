@@ -24,6 +24,7 @@ export function starterSpec(start: string): SandboxSpec {
   return {
     agentId: starterAgent,
     kind: 'worker',
+    image: null,
     isolation: 'container',
     ...sandboxSizes.worker,
     pidsLimit: sandboxHardening.pidsLimit,

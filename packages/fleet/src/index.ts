@@ -9,7 +9,7 @@ import { createFleetEvents } from './events/index.ts'
 import type { AgentShares } from '@flotilla/foundation/intake'
 import type { IdentityEvents } from '@flotilla/identity/events'
 
-export interface FleetNeeds extends Pick<AgentsNeeds, 'models' | 'loopLimits' | 'briefsFolder'> {
+export interface FleetNeeds extends Pick<AgentsNeeds, 'models' | 'loopLimits' | 'briefsFolder' | 'locksFolder'> {
   readonly identity: { readonly events: IdentityEvents }
   readonly access: {
     readonly permissions: PermissionStore
@@ -26,7 +26,7 @@ export interface FleetNeeds extends Pick<AgentsNeeds, 'models' | 'loopLimits' | 
 
 /** Creates the modules of the fleet: the isolation checks, and the agents with their sandboxes. */
 export function fleetModules(kernel: Kernel, needs: FleetNeeds) {
-  const { access, runtime, isolationAtLeast, meshSecret, models, loopLimits, briefsFolder } = needs
+  const { access, runtime, isolationAtLeast, meshSecret, models, loopLimits, briefsFolder, locksFolder } = needs
   const { permissions, denials, rates } = access
   const { shares } = needs.foundation
   const events = createFleetEvents(kernel.log)
@@ -43,6 +43,7 @@ export function fleetModules(kernel: Kernel, needs: FleetNeeds) {
     replies: { held: shares.held.replies, downloads: shares.held.downloads, loop: shares.replies },
     loopLimits,
     briefsFolder,
+    locksFolder,
     secret: meshSecret,
   })
   return { modules: { isolation, agents }, events, isolation: isolation.api, agents: agents.api }

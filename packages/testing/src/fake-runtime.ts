@@ -76,6 +76,7 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
     isolates: true,
     crossesMachines: false,
     browsers: null,
+    packages: null,
     listenHost: () => '127.0.0.1',
     meshAddress: () => '127.0.0.1',
     networks: async () => [{ address: '10.64.0.0', prefix: 22, own: true }],

@@ -121,6 +121,7 @@ export function createManualRuntime(): ManualRuntime {
     isolates: false,
     crossesMachines: false,
     browsers: null,
+    packages: null,
     readData: async () => null,
     writeData: async () => {},
     started: [],
@@ -291,6 +292,8 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
     events: bus,
     runtime,
     briefsFolder: await mkdtemp(join(tmpdir(), 'flotilla-briefs-')),
+    locksFolder: await mkdtemp(join(tmpdir(), 'flotilla-locks-')),
+    ownerList: () => ({}),
     ports: { agentApi: 8420, proxy: 8421, open: [] },
     replies: {
       held: createHeldBytes(agentShareLimits.heldBytes),
@@ -339,6 +342,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
       await runtime.close()
       database.close()
       await rm(deps.briefsFolder, { recursive: true, force: true })
+      await rm(deps.locksFolder, { recursive: true, force: true })
     },
   }
 }

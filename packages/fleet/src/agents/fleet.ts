@@ -11,6 +11,8 @@ import { createAgentTokens } from './connection/agent-tokens.ts'
 import type { TokenOwner } from './connection/agent-tokens.ts'
 import type { MeshIdentity } from './connection/mesh-identity.ts'
 import type { AgentContext, FleetSettings, LiveSandboxes } from './lifecycle/agent-context.ts'
+import { createAgentPackages } from './lifecycle/agent-packages.ts'
+import type { AgentPackagesDeps } from './lifecycle/agent-packages.ts'
 import type { AgentPlacing } from './lifecycle/agent-placing.ts'
 import { programSetupOf } from './lifecycle/program-setup.ts'
 import { troubleOf } from './registry/agent-state.ts'
@@ -46,6 +48,10 @@ export interface FleetDeps extends Omit<FleetKernel, 'settings' | 'identityEvent
   readonly feedbackFor: (agentId: string) => readonly WorkFeedback[]
   readonly isolation: Isolation
   readonly placing: AgentPlacing
+  /** The folder of the lock files of packages. */
+  readonly locksFolder: string
+  /** Returns the packages that the owner set for the agent. */
+  readonly ownerList: AgentPackagesDeps['ownerList']
 }
 
 /** Connects other modules to agents, and authenticates agents by their tokens. */
@@ -120,6 +126,7 @@ function createContext(deps: FleetDeps): AgentContext {
       }),
     ),
     settings: deps,
+    packages: createAgentPackages(deps),
   }
 }
 
@@ -130,6 +137,7 @@ function noSandboxes(deps: FleetDeps, links: AgentLinks): LiveSandboxes {
     outdated: new Map(),
     startedModels: new Map(),
     startedPrograms: new Map(),
+    startedPackages: new Map(),
     lastUsed: new Map(),
     placed: new Map(),
     connect: (agentId, address) =>

@@ -49,7 +49,7 @@ export interface Agents extends Fleet {
   readonly measureUse: SandboxRuntime['measureUse']
 }
 
-export type AgentsNeeds = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
+export type AgentsNeeds = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits' | 'locksFolder'> & {
   readonly isolation: Pick<Isolation, 'state' | 'atLeast'> & Omit<AgentPlacing, 'wishOf'>
   readonly models: Pick<FleetDeps, 'missingModel' | 'requireModel'> & {
     readonly catalog: Pick<FleetDeps, 'defaultModel'>
@@ -85,6 +85,7 @@ export function agentsModule(kernel: FleetKernel, needs: AgentsNeeds): MeshModul
     grants: createPermissionGrants(permissions),
     meshIdentity,
     dataLimitBytes: (agentId) => dataLimitBytes(kernel.settings(), rootOf(kernel.identityEvents, agentId)),
+    ownerList: (agentId) => kernel.settings().agents[rootOf(kernel.identityEvents, agentId)]?.packages ?? {},
     restartsPerHour: () => kernel.settings().restarts_per_hour,
     hibernateAfterMs: (agentId) =>
       hibernateAfterMs(kernel.settings(), rootOf(kernel.identityEvents, agentId)),

@@ -6,6 +6,7 @@ import {
 } from '@flotilla/foundation/events'
 import type { AwaitedEvent, DomainEvent, Question } from '@flotilla/foundation/events'
 import type { Log } from '@flotilla/foundation/platform'
+import type { PackageList } from '@flotilla/protocol/agent-packages'
 import type { TaskOutcome } from '@flotilla/protocol/task-actions'
 import type { IdentityKernel } from '@flotilla/identity/events'
 
@@ -93,6 +94,11 @@ interface AgentQuestions {
   /** For the start of a container: what its programs need. A change takes effect before the agent's next run. */
   readonly programSetups: Question<string, ProgramSetup>
   /**
+   * For the start of a container: packages that a module needs in the agent's image, in addition to those that the
+   * owner set for the agent. A change takes effect before the agent's next run.
+   */
+  readonly packageLists: Question<string, PackageList>
+  /**
    * Reasons why the outbound filter would reject this address for that agent (null for any agent), and what would
    * allow it.
    */
@@ -126,6 +132,7 @@ export function createFleetEvents(log: Log): FleetEvents {
     feedbackFor: createQuestion(),
     projectTexts: createQuestion(),
     programSetups: createQuestion(),
+    packageLists: createQuestion(),
     outboundDoubts: createQuestion(),
   }
 }

@@ -4,6 +4,9 @@
  */
 
 export type { BrowserContainers, BrowserContainerState, BrowserSpec } from './browser-containers.ts'
+export type { EnsurePackages, PackageImage, PackageImages } from './package-images.ts'
+export { lockDigest, packageLockSchema, packagesKey } from './package-lock.ts'
+export type { PackageLock } from './package-lock.ts'
 export type { ReportStep } from './report-step.ts'
 export { reasonOf, SandboxError, sandboxWords } from './sandbox-error.ts'
 export type {

@@ -37,6 +37,7 @@ export function aSpec(spec: Partial<SandboxSpec> & { readonly briefingDirectory:
   return {
     agentId: 'scout',
     kind: 'worker',
+    image: null,
     isolation: 'container',
     ...sandboxSizes.worker,
     pidsLimit: sandboxHardening.pidsLimit,

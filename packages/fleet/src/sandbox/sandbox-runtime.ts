@@ -1,5 +1,6 @@
 import type { IsolationRung } from '@flotilla/protocol/isolation'
 import type { BrowserContainers } from './browser-containers.ts'
+import type { PackageImages } from './package-images.ts'
 import type { ReportStep } from './report-step.ts'
 import type { SandboxSpec } from './sandbox-spec.ts'
 import type { WallReport } from './wall-report.ts'
@@ -30,6 +31,8 @@ import type { WallReport } from './wall-report.ts'
 export interface SandboxRuntime extends SandboxPlace, SandboxIsolation, Sandboxes, SandboxData {
   /** The browsers of agents; null if the runtime cannot isolate browsers. */
   readonly browsers: BrowserContainers | null
+  /** Images with packages; null if the runtime cannot build images. */
+  readonly packages: PackageImages | null
 }
 
 /** Where the sandboxes of a home run: an engine, a cluster, or this machine itself. */

@@ -6,6 +6,8 @@ export interface SandboxSpec {
   /** Agent id as the owner wrote it; different ids get different engine names. */
   readonly agentId: string
   readonly kind: 'operator' | 'worker'
+  /** Id of an image of `PackageImages`; null for the agent image. */
+  readonly image: string | null
   /** An isolation level that `tryRung` found available. Ignored by a runtime without isolation. */
   readonly isolation: IsolationRung
   readonly memoryLimitBytes: number

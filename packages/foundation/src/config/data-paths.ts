@@ -13,6 +13,8 @@ export interface DataPaths {
   readonly peopleFile: string
   /** The rules about effects of agents: allow, ask, deny. */
   readonly policyFile: string
+  /** Lock files of the packages in agents' images, one for each list of packages. */
+  readonly packageLocksFolder: string
   readonly cronFile: string
   readonly watchersFile: string
   readonly dataFolder: string
@@ -72,6 +74,7 @@ export function dataPaths(home: string): DataPaths {
     settingsFile: join(config, 'settings.json'),
     peopleFile: join(config, 'people.json'),
     policyFile: join(config, 'policy.yaml'),
+    packageLocksFolder: join(config, 'packages'),
     cronFile: join(config, 'cron.json'),
     watchersFile: join(config, 'watchers.yaml'),
     dataFolder: data,

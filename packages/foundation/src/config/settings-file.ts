@@ -1,4 +1,5 @@
 import { channelNoticeKinds } from '@flotilla/protocol/channels-api'
+import { packageListSchema } from '@flotilla/protocol/agent-packages'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { isolationModes, isolationRungs } from '@flotilla/protocol/isolation'
 import { channelNames } from '@flotilla/protocol/people'
@@ -146,6 +147,7 @@ export const ofOneAgent = {
   hibernateAfter,
   allowedHosts,
   answers: answersSchema,
+  packages: packageListSchema,
 }
 
 export const settingsSchema = z.strictObject({
@@ -178,6 +180,8 @@ export const settingsSchema = z.strictObject({
         hibernate_after_minutes: hibernateAfter.optional(),
         isolation: isolation.optional(),
         isolation_mode: isolationMode.optional(),
+        /** Packages of apt, npm and pip in the agent's image. A change takes effect at the agent's next run. */
+        packages: z.optional(packageListSchema),
         /** Overrides the fleet's settings, one by one. */
         answers: answersSchema.optional(),
       }),

@@ -49,6 +49,7 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
     models: models.known,
     loopLimits: loopLimits(environment, kernel.settings()),
     briefsFolder,
+    locksFolder: paths.packageLocksFolder,
   })
   const work = workModules(kernel, { identity, fleet, access, foundation })
   const egress = await egressModules(kernel, {

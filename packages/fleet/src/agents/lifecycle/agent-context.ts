@@ -2,6 +2,7 @@ import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { AgentConnection } from '../connection/agent-connection.ts'
 import type { AgentAddress } from '../connection/agent-exchange.ts'
 import type { AgentLinks } from '../connection/agent-links.ts'
+import type { AgentPackages } from './agent-packages.ts'
 import type { AgentPlacing, Placed } from './agent-placing.ts'
 import type { MeshEndpoint } from './agent-sandbox.ts'
 import type { AgentTable } from '../registry/agent-table.ts'
@@ -37,6 +38,7 @@ export interface AgentContext extends Pick<
   readonly sandboxes: LiveSandboxes
   readonly settings: FleetSettings
   readonly placing: AgentPlacing
+  readonly packages: AgentPackages
 }
 
 /** In-memory state of running sandboxes and their connections; lost when the process ends. */
@@ -52,6 +54,8 @@ export interface LiveSandboxes {
   readonly startedModels: Map<string, string | null>
   /** The mark of what the programs of each running sandbox find in it. */
   readonly startedPrograms: Map<string, string>
+  /** The digest of the list of packages of each running sandbox; empty without packages. */
+  readonly startedPackages: Map<string, string>
   /** When each running agent got its last request, milliseconds since 1970. */
   readonly lastUsed: Map<string, number>
   /** The isolation level of each running sandbox, and the level that was requested at its start. */

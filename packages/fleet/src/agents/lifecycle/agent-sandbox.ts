@@ -19,6 +19,9 @@ export const modelLabel = 'flotilla.model'
 /** Label with the mark of what the programs find in a sandbox, so that an adopted one is recognized as outdated. */
 export const programsLabel = 'flotilla.programs'
 
+/** Label with the digest of the list of packages in the sandbox's image; empty without packages. */
+export const packagesLabel = 'flotilla.packages'
+
 /** Labels with a sandbox's isolation level, the requested level and the reason for a difference; read at adoption. */
 const isolationLabels = {
   rung: 'flotilla.isolation',
@@ -51,6 +54,7 @@ export function agentSandbox(options: {
   readonly dataLimitBytes: number
   readonly placed: Placed
   readonly programs: JoinedSetup
+  readonly packages: { readonly key: string; readonly image: string | null }
 }): SandboxSpec {
   const { agent, endpoint, tokens, link } = options
   // Programs use plain HTTP. On another machine they connect to the agent process, which forwards over a keyed
@@ -59,6 +63,7 @@ export function agentSandbox(options: {
   return {
     agentId: agent.id,
     kind: agent.kind,
+    image: options.packages.image,
     isolation: options.placed.rung,
     ...sandboxSizes[agent.kind],
     pidsLimit: sandboxHardening.pidsLimit,
@@ -101,12 +106,14 @@ function startLabels(options: {
   readonly endpoint: MeshEndpoint
   readonly model: string | null
   readonly programs: JoinedSetup
+  readonly packages: { readonly key: string }
 }): Record<string, string> {
   return {
     [startIdLabel]: options.startId,
     [meshEndpointLabel]: meshEndpointMark(options.endpoint),
     [modelLabel]: options.model ?? '',
     [programsLabel]: options.programs.mark,
+    [packagesLabel]: options.packages.key,
   }
 }
 

@@ -72,7 +72,10 @@ export function createAgentConnections(
     return connection
   }
 
-  /** Returns whether agent, what its programs find, default model or isolation level changed so that the sandbox must be re-created. */
+  /**
+   * Returns whether agent, packages, what its programs find, default model or isolation level changed so that the
+   * sandbox must be re-created.
+   */
   const isOutdated = (agentId: string): boolean => {
     const model = modelOf(context.agents.require(agentId))
     const startedWith = context.sandboxes.startedModels.get(agentId)
@@ -80,6 +83,7 @@ export function createAgentConnections(
       context.sandboxes.outdated.has(agentId) ||
       (startedWith !== undefined && model !== null && startedWith !== model) ||
       hasOtherPrograms(context, agentId) ||
+      hasOtherPackages(context, agentId) ||
       isMisplaced(context.sandboxes.placed.get(agentId), context.placing.wishOf(agentId))
     )
   }
@@ -116,6 +120,11 @@ export function createAgentConnections(
       )
     },
   }
+}
+
+function hasOtherPackages({ sandboxes, packages }: AgentContext, agentId: string): boolean {
+  const started = sandboxes.startedPackages.get(agentId)
+  return started !== undefined && started !== packages.keyOf(agentId)
 }
 
 /** Throws the Problem `agent-quarantined` for an agent that only a trial start or a person may start. */

@@ -5,6 +5,7 @@ import {
   meshEndpointLabel,
   meshEndpointMark,
   modelLabel,
+  packagesLabel,
   placedOf,
   programsLabel,
   startIdLabel,
@@ -99,6 +100,7 @@ function adopt(context: AgentContext, row: AgentRow, sandbox: SandboxState): voi
   const startedWith = label === '' ? null : label
   context.sandboxes.startedModels.set(id, startedWith)
   context.sandboxes.startedPrograms.set(id, sandbox.labels[programsLabel] ?? '')
+  context.sandboxes.startedPackages.set(id, sandbox.labels[packagesLabel] ?? '')
   if (startedWith !== (row.record.model ?? context.settings.defaultModel()))
     context.sandboxes.outdated.set(id, startedWith)
   context.database.transaction(() => {

@@ -24,7 +24,7 @@ export interface AgentStarts {
   /**
    * Resolves when the agent answers; at once if the agent is running and `fresh` is not set. `fresh` re-creates the
    * sandbox, unless a start is in progress. Problems `unknown-agent`, `agent-unavailable`, `not-configured`,
-   * `data-full`, `isolation-unavailable`.
+   * `data-full`, `isolation-unavailable`, `packages-unavailable`.
    */
   start(agentId: string, options?: { readonly fresh?: boolean }): Promise<void>
   /** Aborts the agent's start in progress; that start then fails with this reason. */
@@ -49,7 +49,8 @@ export function createAgentStarts(context: AgentContext, meter: DataMeter): Agen
         const placed = { wish, ...(await context.placing.place(wish)) }
         if (row.state.kind === 'restarting' || row.state.kind === 'quarantined') noteRestart(context, agentId)
         await meter.requireRoom(row)
-        await startPlaced(context, { before: row, placed }, controller.signal)
+        const packages = { key: context.packages.keyOf(agentId), image: await context.packages.imageOf(agentId) }
+        await startPlaced(context, { before: row, placed, packages }, controller.signal)
       })
       .finally(() => {
         if (underWay.get(agentId)?.controller === controller) underWay.delete(agentId)
@@ -73,14 +74,21 @@ export function createAgentStarts(context: AgentContext, meter: DataMeter): Agen
   }
 }
 
+interface StartPlan {
+  readonly before: AgentRow
+  readonly placed: Placed
+  /** The image with the agent's packages, null for the agent image, and the digest of their list. */
+  readonly packages: { readonly key: string; readonly image: string | null }
+}
+
 /** Starts an agent. If its isolation level is no longer available, the start continues at the fallback level. */
 async function startPlaced(
   context: AgentContext,
-  { before, placed }: { readonly before: AgentRow; readonly placed: Placed },
+  { before, placed, packages }: StartPlan,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await startOnce(context, { before, placed }, signal)
+    await startOnce(context, { before, placed, packages }, signal)
   } catch (error) {
     if (placed.rung === 'container' || signal.aborted) throw error
     // The isolation level may be the reason of the failure, so the level is tested again.
@@ -90,7 +98,7 @@ async function startPlaced(
     if (now.rung === placed.rung) throw error
     await startOnce(
       context,
-      { before: context.agents.require(before.record.id), placed: { wish, ...now } },
+      { before: context.agents.require(before.record.id), placed: { wish, ...now }, packages },
       signal,
     )
   }
@@ -98,7 +106,7 @@ async function startPlaced(
 
 async function startOnce(
   context: AgentContext,
-  { before, placed }: { readonly before: AgentRow; readonly placed: Placed },
+  { before, placed, packages }: StartPlan,
   signal: AbortSignal,
 ): Promise<void> {
   const { id } = before.record
@@ -115,6 +123,7 @@ async function startOnce(
   context.sandboxes.outdated.delete(id)
   context.sandboxes.startedModels.set(id, model)
   context.sandboxes.startedPrograms.set(id, programs.mark)
+  context.sandboxes.startedPackages.set(id, packages.key)
   context.sandboxes.placed.set(id, placed)
   // The tokens of the previous sandbox are invalid now, so subscribers learn that this sandbox is gone (F4).
   if (isLive(before.state.kind)) context.fleetEvents.sandboxGone.publish({ agentId: id, reason: 'restarted' })
@@ -136,6 +145,7 @@ async function startOnce(
         dataLimitBytes: context.settings.dataLimitBytes(id),
         placed,
         programs,
+        packages,
       }),
     )
     if (!sandbox.address) throw new Error('the container runtime returned no address for the agent')

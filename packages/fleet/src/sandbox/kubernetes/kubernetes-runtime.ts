@@ -99,6 +99,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
     crossesMachines: true,
     // Browser containers need capabilities that the namespace of agents does not allow.
     browsers: null,
+    packages: null,
     listenHost: () => prepared().ground.ownAddress,
     meshAddress: () => prepared().ground.meshAddress,
     networks: async () => clusterNetworks(await nodesNow(), prepared().ground),

@@ -135,6 +135,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     crossesMachines: false,
     // Web pages must not run code as the owner's user, so agents have no browsers with this adapter.
     browsers: null,
+    packages: null,
     listenHost: () => '127.0.0.1',
     meshAddress: () => '127.0.0.1',
     networks: async () => [],

@@ -19,7 +19,13 @@ import type { RunTasks } from '../ledger/run-tasks.ts'
 const pausedRetryMs = 15_000
 
 /** Problems that only the owner can repair; another attempt would fail in the same way. */
-const ownerRepairs: string[] = ['not-configured', 'data-full', 'isolation-unavailable', 'agent-archived']
+const ownerRepairs: string[] = [
+  'not-configured',
+  'data-full',
+  'isolation-unavailable',
+  'packages-unavailable',
+  'agent-archived',
+]
 
 export interface PerformRun {
   /** Dispatches a queued run and follows it. Returns when the lane must read the rows again. */
