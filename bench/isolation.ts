@@ -12,6 +12,7 @@ import { createMeshIdentity } from '../packages/fleet/src/agents/connection/mesh
 import { writeFileAtomically } from '../packages/foundation/src/config/atomic-file.ts'
 import { silentLog } from '../packages/foundation/src/platform/log.ts'
 import { randomToken, systemClock } from '../packages/foundation/src/platform/system-clock.ts'
+import { noProxies } from '../packages/foundation/src/config/proxy-environment.ts'
 import { createDockerRuntime } from '../packages/fleet/src/sandbox/docker/docker-runtime.ts'
 import { findEngine } from '../packages/fleet/src/sandbox/engine/find-engine.ts'
 import type { SandboxRuntime, SandboxState } from '../packages/fleet/src/sandbox/sandbox-runtime.ts'
@@ -80,6 +81,11 @@ async function prepareRuntime({ folder, progress, signal }: BenchOptions): Promi
     cacheDirectory: join(caches, 'images'),
     recipeDirectory: join(root, 'images', 'agent'),
     machineRecipeDirectory: join(root, 'images', 'machine'),
+    packages: {
+      recipeDirectory: join(root, 'images', 'packages'),
+      hostPlaces: { userFolder: homedir(), variables: process.env },
+      proxies: noProxies,
+    },
     packageDirectory: root,
     agentEntry: join(root, 'packages', 'agent', 'src', 'main.ts'),
     meshPorts: [8420, 8421],

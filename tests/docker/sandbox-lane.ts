@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { noProxies } from '../../packages/foundation/src/config/proxy-environment.ts'
 import { createDockerRuntime } from '../../packages/fleet/src/sandbox/docker/docker-runtime.ts'
 import type { DockerRuntimeOptions } from '../../packages/fleet/src/sandbox/docker/docker-options.ts'
 import type { Engine } from '../../packages/fleet/src/sandbox/engine/connect-engine.ts'
@@ -113,6 +114,11 @@ export async function openDockerHome(
     cacheDirectory: imageCaches,
     recipeDirectory: join(root, 'images', 'agent'),
     machineRecipeDirectory: join(root, 'images', 'machine'),
+    packages: {
+      recipeDirectory: join(root, 'images', 'packages'),
+      hostPlaces: { userFolder: homedir(), variables: process.env },
+      proxies: noProxies,
+    },
     packageDirectory: root,
     agentEntry: await subjectEntry(),
     meshPorts: [8420, 8421],

@@ -29,6 +29,13 @@ export interface PackageImage {
   /** The image's id, for `SandboxSpec.image`. */
   readonly id: string
   readonly lock: PackageLock
-  /** True if this call built the image. */
-  readonly built: boolean
+  /** The packages of the image from its package databases, if this call built the image; otherwise null. */
+  readonly installed: readonly InstalledPackage[] | null
+}
+
+/** A package of an image, including those of the agent image. */
+export interface InstalledPackage {
+  readonly kind: 'apt' | 'npm' | 'pip'
+  readonly name: string
+  readonly version: string
 }

@@ -68,6 +68,11 @@ export async function chooseRuntime({ context, homeId, paths, log }: RuntimePart
   const { createDockerRuntime } = await import('@flotilla/fleet/sandbox/docker')
   return createDockerRuntime({
     ...imageParts(context, paths),
+    packages: {
+      recipeDirectory: join(repositoryRoot, 'images', 'packages'),
+      hostPlaces: { userFolder: homedir(), variables: env },
+      proxies: environment.proxies,
+    },
     machineRecipeDirectory: join(repositoryRoot, 'images', 'machine'),
     homeId,
     path: env['PATH'] ?? '',

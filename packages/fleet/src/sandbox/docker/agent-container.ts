@@ -62,7 +62,8 @@ export async function startContainer(
     const name = sandboxName(ground.homeId, spec.agentId)
     await endMachine(engine, name)
     await removeContainer(engine, name)
-    const behind = await prepared.rungs.behind(spec.isolation, prepared)
+    const image = spec.image ?? ground.image
+    const behind = await prepared.rungs.behind(spec.isolation, { ...prepared, ground: { ...ground, image } })
     // gVisor releases cannot change the processor share of a running container, so it gets no start share.
     const isLent = dialect.changesShares && behind.rung !== 'gvisor'
     const share = isLent ? track.lend() : null
@@ -183,7 +184,12 @@ export async function endMachine(engine: Engine, name: string): Promise<void> {
     await stopContainer(engine, name, machineGraceMs)
 }
 
-export async function removeContainer(engine: Engine, idOrName: string): Promise<void> {
+/** Removes a container. Its volumes without a name are kept unless `volumes` is true. */
+export async function removeContainer(
+  engine: Engine,
+  idOrName: string,
+  { volumes = false }: { readonly volumes?: boolean } = {},
+): Promise<void> {
   const container = engine.docker.getContainer(idOrName)
-  await container.remove({ force: true, v: false }).catch(unlessStatus([404]))
+  await container.remove({ force: true, v: volumes }).catch(unlessStatus([404]))
 }

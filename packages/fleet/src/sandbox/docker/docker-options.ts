@@ -1,5 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '@flotilla/foundation/platform'
+import type { PackageSources } from '../packages/derive-image.ts'
 
 /** How an engine is used for the agents of one home. */
 export interface DockerRuntimeOptions {
@@ -24,6 +25,7 @@ export interface DockerRuntimeOptions {
   /** The agent's entry file; bundled when its sources changed. */
   readonly agentEntry: string
   readonly baseImage?: string | undefined
+  readonly packages: PackageSources
   readonly proxyVariables?: Readonly<Record<string, string>> | undefined
   /** Folder of volumes with a fixed size. Belongs to one home. */
   readonly volumesFolder: string

@@ -8,6 +8,7 @@ import { measureContainers } from './measure-containers.ts'
 import { measureVolumes } from './measure-volumes.ts'
 import { eraseDockerHome, prepareHome } from './prepare-home.ts'
 import { readLogs } from './read-logs.ts'
+import { createPackageImages } from '../packages/create-package-images.ts'
 import { checkIsolation } from '../isolation/check-isolation.ts'
 import { engineNetworks } from '../network/private-network.ts'
 import type { SandboxRuntime } from '../sandbox-runtime.ts'
@@ -22,6 +23,13 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     isolates: true,
     crossesMachines: false,
     browsers: createDockerBrowsers({ ...options, ...options.browser, prepared, volumes: home.profiles }),
+    packages: createPackageImages(options, {
+      base: async () => {
+        const { engine, ground } = await engineWithImage(home)
+        return { engine, image: ground.image }
+      },
+      closing: home.closing.signal,
+    }),
     listenHost: () => prepared().network.gateway,
     meshAddress: () => prepared().network.gateway,
     networks: () => engineNetworks(prepared().engine, tag),

@@ -1,6 +1,7 @@
 import type { Engine } from '../engine/connect-engine.ts'
 import { sandboxName } from '../sandbox-spec.ts'
 import { labelKeys } from '../hardening/container-options.ts'
+import { packagesRole } from '../packages/build-container.ts'
 import { listSchema } from './container-state.ts'
 
 /** Lists the containers of a home's agents, including ended ones. */
@@ -20,7 +21,15 @@ export async function renameContainers(engine: Engine, homeId: string, homeTag: 
 }
 
 /** Roles of throw-away containers, each of which produces one result and is then removed. */
-export const throwAwayRoles: readonly string[] = ['probe', 'warm-up', 'firewall', 'trial', 'meter', 'backup']
+export const throwAwayRoles: readonly string[] = [
+  'probe',
+  'warm-up',
+  'firewall',
+  'trial',
+  'meter',
+  'backup',
+  packagesRole,
+]
 
 /** Returns the ids of throw-away containers that an earlier mesh process left when it was killed. */
 export async function leftovers(engine: Engine, homeTag: string): Promise<readonly string[]> {

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import { ensureEngine } from '../engine/ensure-engine.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { findEngine } from '../engine/find-engine.ts'
@@ -7,6 +8,8 @@ import { closeNameServer, nameServerState } from '../network/close-name-server.t
 import { ensurePrivateNetwork } from '../network/private-network.ts'
 import type { ReportStep } from '../report-step.ts'
 import { findVolumePrograms } from '../volume/volume-facts.ts'
+import { registriesFolderOf } from '../packages/derive-image.ts'
+import { removeUnfinishedImages } from '../packages/unfinished-images.ts'
 import { removeContainer } from './agent-container.ts'
 import type { PreparedEngine } from './agent-container.ts'
 import { releaseHeld } from './container-data.ts'
@@ -77,7 +80,9 @@ async function takeOver(home: DockerHome, { engine }: PreparedEngine): Promise<v
   const { options, tag, volumes, profiles } = home
   await renameContainers(engine, options.homeId, tag)
   home.starts = startBounds(options, engine.cpus)
-  for (const id of await leftovers(engine, tag)) await removeContainer(engine, id)
+  for (const id of await leftovers(engine, tag)) await removeContainer(engine, id, { volumes: true })
+  await removeUnfinishedImages(engine, tag)
+  await rm(registriesFolderOf(options), { recursive: true, force: true })
   await releaseHeld(engine, tag)
   home.found.programs = await findVolumePrograms(options.path)
   if (options.uid === 0) await Promise.all([volumes.sweep(), profiles.sweep()])

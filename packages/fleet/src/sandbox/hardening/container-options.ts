@@ -138,7 +138,7 @@ export function containerOptions(
   const largestFile = largestFileBytes(spec)
   return {
     name: sandboxName(ground.homeId, spec.agentId),
-    Image: ground.image,
+    Image: spec.image ?? ground.image,
     Cmd: [...agentCommand(spec.memoryLimitBytes)],
     Env: Object.entries({ ...spec.environment, ...fixedEnvironment }).map(
       ([name, value]) => `${name}=${value}`,

@@ -1,5 +1,8 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
 /**
- * Selects the package sources of the host for an offline image. Pure.
+ * The package sources of this machine, and those of them that an image can use.
  *
  * Third-party archives are excluded: they need keys and contain nothing that the image needs.
  */
@@ -56,4 +59,18 @@ function ofSuite(suites: readonly string[], codename: string): boolean {
   return suites.some(
     (suite) => suite === codename || suite.startsWith(`${codename}-`) || suite.startsWith(`${codename}/`),
   )
+}
+
+/** Reads the package sources of this machine; files that cannot be read are left out. */
+export async function readAptSources(): Promise<readonly AptSourceFile[]> {
+  const folder = '/etc/apt/sources.list.d'
+  const names = await readdir(folder).catch(() => [])
+  const paths = names.filter((name) => /\.(sources|list)$/.test(name)).map((name) => join(folder, name))
+  const files = await Promise.all(
+    ['/etc/apt/sources.list', ...paths].map(async (path) => ({
+      path,
+      text: await readFile(path, 'utf8').catch(() => ''),
+    })),
+  )
+  return files.filter((file) => file.text !== '')
 }

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine } from '../engine/connect-engine.ts'
 import { canInstall, installPackages } from '../engine/install-engine.ts'
 import { lastWords, runCommand } from '../run-command.ts'
 import type { ReportStep } from '../report-step.ts'
 import { SandboxError } from '../sandbox-error.ts'
-import { usableAptSources, type AptSourceFile } from './apt-sources.ts'
+import { readAptSources, usableAptSources } from './apt-sources.ts'
 import { followEngine } from './engine-images.ts'
 import { heldById, imageId, inspectImage, knownImage, noteImage } from './known-images.ts'
 import { whyNotFetched } from './why-not-fetched.ts'
@@ -160,19 +160,6 @@ async function ensureMmdebstrap(options: BaseImageOptions): Promise<void> {
     throw noBase('mmdebstrap, which can build one offline, is not installed')
   options.progress("Installing mmdebstrap from this system's packages")
   await installPackages(['mmdebstrap'], { signal: options.signal })
-}
-
-async function readAptSources(): Promise<readonly AptSourceFile[]> {
-  const folder = '/etc/apt/sources.list.d'
-  const names = await readdir(folder).catch(() => [])
-  const paths = names.filter((name) => /\.(sources|list)$/.test(name)).map((name) => join(folder, name))
-  const files = await Promise.all(
-    ['/etc/apt/sources.list', ...paths].map(async (path) => ({
-      path,
-      text: await readFile(path, 'utf8').catch(() => ''),
-    })),
-  )
-  return files.filter((file) => file.text !== '')
 }
 
 function noBase(why: string): SandboxError {

@@ -22,11 +22,16 @@ const useSchema = z.strictObject({ home: z.string(), folder: z.string(), images:
  * Records that a home uses an image from now on. Uses are recorded by id and folder: a copied home has the same id,
  * and a moved home has another folder.
  */
-export async function noteUse(cacheDirectory: string, home: ImageUser, image: string): Promise<void> {
+export async function noteUse(
+  cacheDirectory: string,
+  home: ImageUser,
+  image: string,
+  keptMax: number = keptPerHome,
+): Promise<void> {
   const folder = usesFolder(cacheDirectory)
   const path = join(folder, `${nameOf(home.id, home.folder)}.json`)
   const before = (await readUse(path))?.images ?? []
-  const images = [image, ...before.filter((id) => id !== image)].slice(0, keptPerHome)
+  const images = [image, ...before.filter((id) => id !== image)].slice(0, keptMax)
   await mkdir(markFolder(cacheDirectory), { recursive: true, mode: 0o700 })
   await writeFile(markPath(cacheDirectory, image), '', { flag: 'a', mode: 0o600 })
   if (before.join() === images.join()) return

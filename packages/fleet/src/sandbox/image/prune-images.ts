@@ -8,6 +8,8 @@ import type { KnownImage } from './known-images.ts'
 export const agentImageName = 'localhost/flotilla/agent:'
 export const browserImageName = 'localhost/flotilla/browser:'
 export const machineImageName = 'localhost/flotilla/machine:'
+/** Name of images that contain packages for agents. */
+export const packagesImageName = 'localhost/flotilla/packages:'
 
 /** How long an image without recorded uses is kept: a home of an earlier release may run from it. */
 const unnotedKeptMs = 14 * 24 * 3_600_000
@@ -78,7 +80,7 @@ export interface ImageFacts extends KnownImage {
   readonly noted: boolean
 }
 
-/** Returns the agent, browser and machine images that no home uses; if never noted as used, only old ones. Pure. */
+/** Returns the agent, browser, machine and packages images that no home uses; if never noted as used, only old ones. Pure. */
 export function outdatedImages(
   known: readonly ImageFacts[],
   inUse: ReadonlySet<string>,
@@ -86,7 +88,7 @@ export function outdatedImages(
 ): readonly ImageFacts[] {
   return known.filter(
     ({ reference, id, since, noted }) =>
-      [agentImageName, browserImageName, machineImageName].some((name) => reference.startsWith(name)) &&
+      [agentImageName, browserImageName, machineImageName, packagesImageName].some((name) => reference.startsWith(name)) &&
       !inUse.has(id) &&
       (noted || now - since >= unnotedKeptMs),
   )

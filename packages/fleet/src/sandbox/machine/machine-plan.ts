@@ -8,6 +8,7 @@ import {
   type ContainerGround,
   type WallSize,
 } from '../hardening/container-options.ts'
+import { programsPath } from '../packages/programs-path.ts'
 import { sandboxHardening } from '../sandbox-spec.ts'
 import { machineConfig } from './machine-config.ts'
 
@@ -137,8 +138,6 @@ function configOf(ground: ContainerGround, size: WallSize, work: MachineWork): s
 /** Gives programs the lowest priority: with software emulation, a hundred of them would prevent the heartbeat. */
 const leastWeight = { [programNicenessVariable]: '19' }
 
-/** PATH of programs in the machine, equal to the PATH that an engine sets if the image defines none. */
-const programsPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** Returns the machine's settings. A shell reads them, so the values are only numbers and digests. */
 function settingsOf(size: WallSize, work: MachineWork): string {

@@ -10,6 +10,9 @@ export interface MachinesOptions extends MachineOptions {
   readonly log: Log
 }
 
+/** For how many images the result of a test is kept; afterwards all are tested again. */
+const imagesMax = 32
+
 /** Tests in one engine whether virtual machines work, by starting one. */
 export interface Machines {
   /**
@@ -22,25 +25,29 @@ export interface Machines {
 }
 
 export function createMachines(options: MachinesOptions): Machines {
-  let found: { readonly image: string; readonly machine: MachineGround } | null = null
-  let underWay: Promise<RungTrial> | null = null
-  const known = (image: string): MachineGround | null => (found?.image === image ? found.machine : null)
+  const found = new Map<string, MachineGround>()
+  const underWay = new Map<string, Promise<RungTrial>>()
+  const known = (image: string): MachineGround | null => found.get(image) ?? null
   const logged = (step: string) => options.log.info({ step }, 'preparing virtual machines for agents')
 
   async function tryAnew(on: MachineBase, progress: (step: string) => void): Promise<RungTrial> {
-    found = null
+    const { image } = on.ground
+    found.delete(image)
     const { machine, trial } = await tryMachine(options, { ...on, progress })
-    if (machine !== null) found = { image: on.ground.image, machine }
+    if (found.size >= imagesMax) found.clear()
+    if (machine !== null) found.set(image, machine)
     return trial
   }
 
   function tryIt(on: MachineBase, progress = logged): Promise<RungTrial> {
-    underWay ??= tryAnew(on, progress)
-      .catch((error: unknown) => ({ available: false, detail: reasonOf(error), repair: '' }))
-      .finally(() => {
-        underWay = null
-      })
-    return underWay
+    const { image } = on.ground
+    const trial =
+      underWay.get(image) ??
+      tryAnew(on, progress)
+        .catch((error: unknown) => ({ available: false, detail: reasonOf(error), repair: '' }))
+        .finally(() => underWay.delete(image))
+    underWay.set(image, trial)
+    return trial
   }
 
   return {
@@ -54,8 +61,6 @@ export function createMachines(options: MachinesOptions): Machines {
         `Agents cannot run in virtual machines: ${trial?.detail}\nRepair: ${trial?.repair}`,
       )
     },
-    forget: () => {
-      found = null
-    },
+    forget: () => found.clear(),
   }
 }

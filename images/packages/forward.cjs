@@ -1,0 +1,14 @@
+// The first process of a container in which packages are installed. The container has no network: this listener passes
+// connections from the package managers to the mesh's proxy, whose socket is mounted and reaches the registries alone.
+const { createServer, connect } = require('node:net')
+
+createServer((program) => {
+  const proxy = connect('/registries/proxy.sock')
+  const end = () => {
+    program.destroy()
+    proxy.destroy()
+  }
+  program.on('error', end).on('close', end)
+  proxy.on('error', end).on('close', end)
+  program.pipe(proxy).pipe(program)
+}).listen(3128, '127.0.0.1', () => console.log('ready'))

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Prints one line for each downloaded file or installed package: kind, name, version, file, digest, separated by tabs.
+set -eu
+case "$1" in
+fetched)
+  for file in /fetch/apt/archives/*.deb; do
+    [ -e "$file" ] || continue
+    printf 'apt\t%s\t%s\t%s\t%s\n' "$(dpkg-deb -f "$file" Package)" "$(dpkg-deb -f "$file" Version)" \
+      "$(basename "$file")" "$(sha256sum "$file" | cut -c 1-64)"
+  done
+  for file in /fetch/pip/*.whl; do
+    [ -e "$file" ] || continue
+    name=$(basename "$file")
+    printf 'pip\t%s\t%s\t%s\t%s\n' "${name%%-*}" "$(echo "$name" | cut -d - -f 2)" "$name" "$(sha256sum "$file" | cut -c 1-64)"
+  done
+  ;;
+installed)
+  dpkg-query --show --showformat 'apt\t${Package}\t${Version}\t\t\n'
+  [ ! -d /opt/flotilla/packages/pip ] || python3 -c '
+from importlib.metadata import distributions
+for one in distributions(path=["/opt/flotilla/packages/pip"]):
+    print("pip", one.metadata["Name"], one.version, "", "", sep="\t")'
+  [ ! -d /opt/flotilla/packages/npm ] || node -e '
+const { readFileSync } = require("node:fs")
+const { packages } = JSON.parse(readFileSync("/opt/flotilla/packages/npm/node_modules/.package-lock.json", "utf8"))
+for (const [path, { version, name }] of Object.entries(packages))
+  console.log(["npm", name ?? path.slice(path.lastIndexOf("node_modules/") + 13), version, "", ""].join("\t"))'
+  ;;
+esac
