@@ -289,6 +289,10 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/credentials.ts')).addCredentialsCommand,
       },
       {
+        commands: { packages: 'packages of apt, npm and pip in the image of an agent' },
+        load: async () => (await import('./commands/packages.ts')).addPackagesCommand,
+      },
+      {
         commands: { egress: 'hosts whose requests the mesh decides one by one' },
         load: async () => (await import('./commands/egress.ts')).addEgressCommand,
       },
@@ -334,7 +338,7 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/backup.ts')).addBackupCommands,
       },
       {
-        commands: { image: 'write the agent image for a cluster' },
+        commands: { image: 'images with packages, and the agent image for a cluster' },
         load: async () => (await import('./commands/image.ts')).addImageCommand,
       },
       {

@@ -26,6 +26,7 @@ import { setupApi, setupEndpoints } from '@flotilla/protocol/setup-api'
 import { taskHumanApi, taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import { topicHumanApi, topicHumanEndpoints } from '@flotilla/protocol/topics-api'
 import { inspectionHumanApi, inspectionHumanEndpoints } from '@flotilla/protocol/inspection-api'
+import { packagesHumanApi, packagesHumanEndpoints } from '@flotilla/protocol/packages-api'
 import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import { walletApi, walletEndpoints } from '@flotilla/protocol/wallet-api'
 import { walletPaymentApi, walletPaymentEndpoints } from '@flotilla/protocol/wallet-payments-api'
@@ -45,6 +46,7 @@ export const peopleEndpoints = {
   ...vaultHumanEndpoints,
   ...policyEndpoints,
   ...inspectionHumanEndpoints,
+  ...packagesHumanEndpoints,
   ...walletEndpoints,
   ...walletPaymentEndpoints,
   ...webhookEndpoints,
@@ -78,6 +80,7 @@ export const peopleApi = {
   ...vaultHumanApi,
   ...policyApi,
   ...inspectionHumanApi,
+  ...packagesHumanApi,
   ...walletApi,
   ...walletPaymentApi,
   ...webhookApi,

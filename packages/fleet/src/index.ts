@@ -4,8 +4,10 @@ import { agentsModule } from './agents/index.ts'
 import type { AgentsNeeds } from './agents/index.ts'
 import { isolationModule } from './isolation/index.ts'
 import type { Isolation } from './isolation/index.ts'
+import { resourcesModule } from './resources/index.ts'
 import type { SandboxRuntime } from './sandbox/index.ts'
 import { createFleetEvents } from './events/index.ts'
+import type { SettingsFile } from '@flotilla/foundation/config'
 import type { AgentShares } from '@flotilla/foundation/intake'
 import type { IdentityEvents } from '@flotilla/identity/events'
 
@@ -16,7 +18,10 @@ export interface FleetNeeds extends Pick<AgentsNeeds, 'models' | 'loopLimits' | 
     readonly denials: Pick<DenialCounts, 'forget'>
     readonly rates: Pick<RateLimits, 'forget'>
   }
-  readonly foundation: { readonly shares: AgentShares }
+  readonly foundation: {
+    readonly shares: AgentShares
+    readonly settingsFile: Pick<SettingsFile, 'current' | 'editAll'>
+  }
   readonly runtime: SandboxRuntime
   /** The isolation level that the owner requires of every agent. */
   readonly isolationAtLeast: Isolation['atLeast'] | null
@@ -46,5 +51,9 @@ export function fleetModules(kernel: Kernel, needs: FleetNeeds) {
     locksFolder,
     secret: meshSecret,
   })
-  return { modules: { isolation, agents }, events, isolation: isolation.api, agents: agents.api }
+  const resources = resourcesModule(seen, {
+    agents: agents.api,
+    settingsFile: needs.foundation.settingsFile,
+  })
+  return { modules: { isolation, agents, resources }, events, isolation: isolation.api, agents: agents.api }
 }

@@ -7,6 +7,7 @@ import type { CliDeps, CommandContext } from '../context.ts'
 import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
 import { formatBytes } from '../terminal/format.ts'
 import { watchCopy } from './backup.ts'
+import { addPackageVerbs } from './packages.ts'
 
 /** The time limit in milliseconds; the first build also builds the base image. */
 const timeoutMs = 3600_000
@@ -20,10 +21,10 @@ const writtenSchema = z.looseObject({
 })
 
 export function addImageCommand(program: Command, deps: CliDeps): void {
-  program
+  const group = program
     .command('image')
     .description(
-      'Writes the agent image for a cluster into a file that every container runtime can load. If the cluster pulls it from a registry, set FLOTILLA_KUBERNETES_IMAGE to its name. Needs a container engine on this machine; the cluster does not need it.',
+      'With a file: writes the agent image for a cluster into it, for every container runtime to load. If the cluster pulls it from a registry, set FLOTILLA_KUBERNETES_IMAGE to its name. Needs a container engine on this machine; the cluster does not need it. The verbs are about images with packages for agents.',
     )
     .argument('<file>', 'the file to write; must not exist yet')
     .option(
@@ -34,11 +35,14 @@ export function addImageCommand(program: Command, deps: CliDeps): void {
       'after',
       `
 Examples:
+  $ flotilla image list
+  $ flotilla image rebuild writer
   $ flotilla image agent.tar
   $ ctr --namespace k8s.io images import agent.tar       on each node; or
   $ docker load --input agent.tar && docker push ...     into your registry`,
     )
     .action(commandAction(deps, image))
+  addPackageVerbs(group, deps)
 }
 
 async function image(context: CommandContext, line: CommandLine): Promise<void> {

@@ -12,7 +12,7 @@ import type { TokenOwner } from './connection/agent-tokens.ts'
 import type { MeshIdentity } from './connection/mesh-identity.ts'
 import type { AgentContext, FleetSettings, LiveSandboxes } from './lifecycle/agent-context.ts'
 import { createAgentPackages } from './lifecycle/agent-packages.ts'
-import type { AgentPackagesDeps } from './lifecycle/agent-packages.ts'
+import type { AgentPackages, AgentPackagesDeps } from './lifecycle/agent-packages.ts'
 import type { AgentPlacing } from './lifecycle/agent-placing.ts'
 import { programSetupOf } from './lifecycle/program-setup.ts'
 import { troubleOf } from './registry/agent-state.ts'
@@ -69,6 +69,7 @@ export interface Fleet {
   readonly lifecycle: FleetLifecycle
   readonly connection: FleetConnection
   readonly briefing: AgentBriefing
+  readonly packages: AgentPackages
 }
 
 /** The bootstrap files about an agent and the mesh. */
@@ -86,6 +87,7 @@ export function createFleet(deps: FleetDeps): Fleet {
   deps.fleetEvents.agentDeleted.subscribe((agentId) => {
     sandboxes.lastUsed.delete(agentId)
     sandboxes.placed.delete(agentId)
+    sandboxes.startedPackages.delete(agentId)
     sandboxes.links.forget(agentId)
   })
   return {
@@ -98,12 +100,19 @@ export function createFleet(deps: FleetDeps): Fleet {
       findLink: sandboxes.links.find,
     },
     briefing: { refreshBriefings: () => briefings.refresh() },
+    packages: context.packages,
   }
 }
 
 function createContext(deps: FleetDeps): AgentContext {
   const agents = createAgentTable(deps.database, (move) => announceMove(deps, move))
   const mcpServers = createMcpServerTable(deps.database)
+  const links = createAgentLinks({
+    agents,
+    identity: deps.meshIdentity,
+    crossesMachines: deps.runtime.crossesMachines,
+  })
+  const sandboxes = noSandboxes(deps, links)
   return {
     ...deps,
     agents,
@@ -117,16 +126,15 @@ function createContext(deps: FleetDeps): AgentContext {
       mcpServers,
       programFiles: (agentId) => programSetupOf(deps.fleetEvents, agentId).files,
     }),
-    sandboxes: noSandboxes(
-      deps,
-      createAgentLinks({
-        agents,
-        identity: deps.meshIdentity,
-        crossesMachines: deps.runtime.crossesMachines,
-      }),
-    ),
+    sandboxes,
     settings: deps,
-    packages: createAgentPackages(deps),
+    packages: createAgentPackages({
+      ...deps,
+      onRebuilt: (key) => {
+        for (const [agentId, started] of sandboxes.startedPackages)
+          if (started === key) sandboxes.outdated.set(agentId, sandboxes.startedModels.get(agentId) ?? null)
+      },
+    }),
   }
 }
 

@@ -7,12 +7,13 @@ import type { FleetKernel } from '../../events/index.ts'
 import {
   lockDigest,
   packageLockSchema,
+  packagesBom,
   packagesKey,
   reasonOf,
   SandboxError,
   sandboxWords,
 } from '../../sandbox/index.ts'
-import type { PackageLock, SandboxRuntime } from '../../sandbox/index.ts'
+import type { PackageImage, PackageLock, SandboxRuntime } from '../../sandbox/index.ts'
 
 /** The packages in the images of agents: which each agent needs, their locks, and the images that contain them. */
 export interface AgentPackages {
@@ -25,10 +26,22 @@ export interface AgentPackages {
    * with equal lists share one build. Problem `packages-unavailable`.
    */
   imageOf(agentId: string): Promise<string | null>
-  /** Chooses the newest versions for the agent's list, builds the image and replaces the lock. */
-  rebuild(agentId: string): Promise<PackageLock>
+  /**
+   * Begins to choose the newest versions for the agent's list, to build the image and to replace the lock. Agents with
+   * this list use the image from their next run on. Problem `conflict` for an agent without packages.
+   */
+  beginRebuild(agentId: string): void
   /** Returns the stored lock of a list; null if the list was never resolved. */
   lockOf(key: string): Promise<PackageLock | null>
+  lockFileOf(key: string): string
+  /** Returns the state of the last build of a list since the mesh started. */
+  stateOf(key: string): BuildState
+}
+
+export interface BuildState {
+  readonly state: 'none' | 'building' | 'ready' | 'failed'
+  /** Why the last build failed; empty otherwise. */
+  readonly detail: string
 }
 
 export interface AgentPackagesDeps extends Pick<FleetKernel, 'fleetEvents' | 'log'> {
@@ -37,10 +50,13 @@ export interface AgentPackagesDeps extends Pick<FleetKernel, 'fleetEvents' | 'lo
   readonly locksFolder: string
   /** Returns the owner's list for the agent. */
   readonly ownerList: (agentId: string) => PackageList
+  /** Called after the image of a list was built anew. */
+  readonly onRebuilt: (key: string) => void
 }
 
 export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
-  const underWay = new Map<string, Promise<{ readonly id: string; readonly lock: PackageLock }>>()
+  const underWay = new Map<string, Promise<PackageImage>>()
+  const ended = new Map<string, BuildState>()
   const listOf = (agentId: string): JoinedPackages =>
     joinPackages([deps.ownerList(agentId), ...deps.fleetEvents.packageLists.ask(agentId)])
   const keyOf = (agentId: string): string => {
@@ -75,6 +91,11 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
       })
     if (lock === null || lockDigest(lock) !== lockDigest(made.lock))
       await writeFileAtomically(fileOf(key), `${JSON.stringify(made.lock, null, 2)}\n`)
+    if (made.installed !== null) {
+      const text = JSON.stringify(packagesBom(made.lock, made.installed), null, 2)
+      await writeFileAtomically(join(deps.locksFolder, `${key}.sbom.json`), `${text}\n`)
+    }
+    if (renew) deps.onRebuilt(key)
     return made
   }
 
@@ -85,6 +106,16 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
     // A rebuild waits for a build with the old lock, so that both never write the lock file at once.
     const done = (known?.catch(() => undefined) ?? Promise.resolve())
       .then(() => build(list, how))
+      .then(
+        (made) => {
+          ended.set(key, { state: 'ready', detail: '' })
+          return made
+        },
+        (error: unknown) => {
+          ended.set(key, { state: 'failed', detail: error instanceof Problem ? error.detail : reasonOf(error) })
+          throw error
+        },
+      )
       .finally(() => {
         if (underWay.get(key) === done) underWay.delete(key)
       })
@@ -102,14 +133,24 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
       if (isWithoutPackages(list) || !deps.runtime.isolates) return null
       return (await shared(list, { renew: false })).id
     },
-    rebuild: async (agentId) => {
+    lockFileOf: fileOf,
+    stateOf: (key) =>
+      underWay.has(key)
+        ? { state: 'building', detail: '' }
+        : (ended.get(key) ?? { state: 'none', detail: '' }),
+    beginRebuild: (agentId) => {
       const list = listOf(agentId)
       if (isWithoutPackages(list))
         throw new Problem('conflict', {
           detail: `agent ${agentId} has no packages`,
           repair: `Name them in agents.${agentId}.packages of config/settings.json.`,
         })
-      return (await shared(list, { renew: true })).lock
+      shared(list, { renew: true }).catch((error: unknown) =>
+        deps.log.warn(
+          { agentId, err: error },
+          'failed to build an image with packages again; agents keep the image of the stored lock',
+        ),
+      )
     },
   }
 }

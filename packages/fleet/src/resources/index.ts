@@ -1,0 +1,19 @@
+import type { SettingsFile } from '@flotilla/foundation/config'
+import type { MeshModule } from '@flotilla/identity/kernel'
+import type { Agents } from '../agents/index.ts'
+import type { FleetKernel } from '../events/index.ts'
+import { createManagePackages } from './manage-packages.ts'
+import { resourcesPeopleRoutes } from './people.routes.ts'
+
+/** Creates the resources module: what the owner gives to agents, such as packages in their images. */
+export function resourcesModule(
+  kernel: FleetKernel,
+  needs: {
+    readonly agents: Pick<Agents, 'registry' | 'packages'>
+    readonly settingsFile: Pick<SettingsFile, 'current' | 'editAll'>
+  },
+): MeshModule {
+  const { agents, settingsFile } = needs
+  const packages = createManagePackages({ ...kernel, ...agents, settingsFile })
+  return { api: {}, routes: { people: (surface) => resourcesPeopleRoutes(surface, packages) } }
+}

@@ -1,0 +1,107 @@
+import { isWithoutPackages, packageListSchema } from '@flotilla/protocol/agent-packages'
+import type { PackageList } from '@flotilla/protocol/agent-packages'
+import type { AgentPackagesView, PackageImageView } from '@flotilla/protocol/packages-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type { SettingsFile } from '@flotilla/foundation/config'
+import { agentSettingsOf } from '@flotilla/foundation/config'
+import type { Journal } from '@flotilla/foundation/journal'
+import { actorOf } from '@flotilla/identity/access'
+import type { Caller, Guard } from '@flotilla/identity/access'
+import type { AgentPackages, AgentRegistry } from '../agents/index.ts'
+import { lockDigest } from '../sandbox/index.ts'
+
+/** The owner's operations on the packages of agents. Problems `denied`, `unknown-agent`, `conflict`. */
+export interface ManagePackages {
+  list(caller: Caller): Promise<{ readonly images: PackageImageView[] }>
+  view(caller: Caller, agentId: string): Promise<AgentPackagesView>
+  set(caller: Caller, agentId: string, list: PackageList): Promise<AgentPackagesView>
+  /** Begins a build with the newest versions; the view shows its progress. */
+  rebuild(caller: Caller, agentId: string): Promise<AgentPackagesView>
+}
+
+export function createManagePackages(deps: {
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly settingsFile: Pick<SettingsFile, 'current' | 'editAll'>
+  readonly registry: Pick<AgentRegistry, 'find' | 'list'>
+  readonly packages: AgentPackages
+}): ManagePackages {
+  const { packages } = deps
+
+  async function imageOf(agentId: string): Promise<PackageImageView | null> {
+    const list = packages.listOf(agentId)
+    if (isWithoutPackages(list)) return null
+    const key = packages.keyOf(agentId)
+    const lock = await packages.lockOf(key).catch(() => null)
+    const shown = (entries: readonly { readonly name: string; readonly version: string }[]) =>
+      entries.map(({ name, version }) => ({ name, version }))
+    return {
+      key,
+      agents: deps.registry
+        .list()
+        .map(({ id }) => id)
+        .filter((id) => packages.keyOf(id) === key),
+      packages: { apt: [...list.apt], npm: [...list.npm], pip: [...list.pip] },
+      locked: lock && { apt: shown(lock.apt), npm: shown(lock.npm), pip: shown(lock.pip) },
+      lock: lock && lockDigest(lock),
+      lock_file: packages.lockFileOf(key),
+      ...packages.stateOf(key),
+    }
+  }
+
+  async function viewOf(agentId: string): Promise<AgentPackagesView> {
+    const own = agentSettingsOf(deps.settingsFile.current(), agentId).packages ?? {}
+    return { agent_id: agentId, own, image: await imageOf(agentId) }
+  }
+
+  function requireAgent(agentId: string): void {
+    if (!deps.registry.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
+  }
+
+  return {
+    list: async (caller) => {
+      deps.guard(caller, { do: 'view-fleet' })
+      const images = new Map<string, PackageImageView>()
+      for (const { id } of deps.registry.list()) {
+        if (images.has(packages.keyOf(id))) continue
+        const image = await imageOf(id)
+        if (image !== null) images.set(image.key, image)
+      }
+      return { images: [...images.values()] }
+    },
+    view: async (caller, agentId) => {
+      deps.guard(caller, { do: 'view-fleet' })
+      requireAgent(agentId)
+      return viewOf(agentId)
+    },
+    set: async (caller, agentId, list) => {
+      deps.guard(caller, { do: 'edit-agent-config', agentId, what: 'permissions' })
+      requireAgent(agentId)
+      const value = packageListSchema.parse(
+        Object.fromEntries(Object.entries(list).filter(([, names]) => names !== undefined && names.length > 0)),
+      )
+      await deps.settingsFile.editAll(() => [
+        { field: ['agents', agentId, 'packages'], value: Object.keys(value).length === 0 ? undefined : value },
+      ])
+      deps.journal.append({
+        actor: actorOf(caller),
+        action: 'agent.packages-set',
+        subject: agentId,
+        detail: { ...value },
+      })
+      return viewOf(agentId)
+    },
+    rebuild: async (caller, agentId) => {
+      deps.guard(caller, { do: 'edit-agent-config', agentId, what: 'permissions' })
+      requireAgent(agentId)
+      packages.beginRebuild(agentId)
+      deps.journal.append({
+        actor: actorOf(caller),
+        action: 'agent.packages-rebuilt',
+        subject: agentId,
+        detail: { key: packages.keyOf(agentId) },
+      })
+      return viewOf(agentId)
+    },
+  }
+}

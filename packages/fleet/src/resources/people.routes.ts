@@ -1,0 +1,17 @@
+import {
+  packagesHumanApi as api,
+  packagesHumanEndpoints as endpoints,
+} from '@flotilla/protocol/packages-api'
+import type { PeopleSurface } from '@flotilla/identity/http'
+import type { ManagePackages } from './manage-packages.ts'
+
+export function resourcesPeopleRoutes({ bind }: PeopleSurface, packages: ManagePackages): void {
+  bind(endpoints.packages, api.packages, ({ caller }) => packages.list(caller))
+  bind(endpoints.agentPackages, api.agentPackages, ({ caller, params }) => packages.view(caller, params.id))
+  bind(endpoints.setAgentPackages, api.setAgentPackages, ({ caller, params, body }) =>
+    packages.set(caller, params.id, body),
+  )
+  bind(endpoints.rebuildPackages, api.rebuildPackages, ({ caller, params }) =>
+    packages.rebuild(caller, params.id),
+  )
+}
