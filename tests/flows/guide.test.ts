@@ -33,7 +33,7 @@ const typed: Readonly<Record<string, string>> = {
 }
 /** Shapes of commands in the prose of pages, with placeholders in capitals. */
 const shapes =
-  /^flotilla (?:init|stop|cancel RUN|chat|chat scout|logs -f scout|start -d|tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|confirm APPROVAL|cancel APPROVAL|policy test FILE|start --isolation gvisor|start --sandbox|restart AGENT|upgrade --from FILE|prune|prune --lost TAG|wallet (?:speed-up|cancel) PAYMENT)$/
+  /^flotilla (?:init|stop|cancel RUN|chat|chat scout|logs -f scout|start -d|tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|confirm APPROVAL|cancel APPROVAL|policy test FILE|start --isolation gvisor|start --sandbox|restart AGENT|image rebuild AGENT|upgrade --from FILE|prune|prune --lost TAG|wallet (?:speed-up|cancel) PAYMENT)$/
 /** Blocks that another test runs. */
 const triedElsewhere: Readonly<Record<string, string>> = {
   nginx: 'tests/flows/reverse-proxies.test.ts',

@@ -43,9 +43,12 @@ export const packageImageViewSchema = z.strictObject({
   lock: z.nullable(z.string()),
   /** Path of the lock file. */
   lock_file: z.string(),
-  /** `none`: not built since the mesh started; the next start of an agent builds the image if it is missing. */
-  state: z.enum(['none', 'building', 'ready', 'failed']),
-  /** Why the last build failed; empty otherwise. */
+  /**
+   * `none`: not built since the mesh started; the next start of an agent builds the image if it is missing.
+   * `unavailable`: agents of this mesh have no images of their own.
+   */
+  state: z.enum(['none', 'building', 'ready', 'failed', 'unavailable']),
+  /** Why the last build failed, or why there can be none; empty otherwise. */
   detail: z.string(),
 })
 export type PackageImageView = z.infer<typeof packageImageViewSchema>

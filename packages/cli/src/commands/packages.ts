@@ -92,10 +92,14 @@ async function set(context: CommandContext, line: CommandLine): Promise<void> {
   const { signal } = context
   await requireAgent(context, client, id)
   const view = await client.call('setAgentPackages', { params: { id }, body: list, signal })
-  if (view.image === null || view.image.locked !== null) {
+  if (view.image === null || view.image.locked !== null || view.image.state === 'unavailable') {
     context.terminal.printJson(view)
     printView(context, view)
-    return context.terminal.hint('The agent uses this from its next run on.')
+    return context.terminal.hint(
+      view.image?.state === 'unavailable'
+        ? `The list is stored and has no effect here: ${view.image.detail}.`
+        : 'The agent uses this from its next run on.',
+    )
   }
   await build(context, id)
 }
@@ -150,8 +154,7 @@ function printView({ terminal }: CommandContext, { agent_id: id, image }: AgentP
   if (image === null) return terminal.print(`${id} has no packages besides those of the agent image.`)
   const { locked } = image
   if (locked === null) {
-    terminal.print(`${id} gets ${rowOf(image)[1]} with its next start.`)
-    return
+    return terminal.print(`Requested: ${rowOf(image)[1]}. Nothing is locked yet.`)
   }
   const titles = ['FROM', 'PACKAGE', 'VERSION'].map((title) => ({ title }))
   const rows = (['apt', 'npm', 'pip'] as const).flatMap((from) =>

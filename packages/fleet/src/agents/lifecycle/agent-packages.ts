@@ -39,8 +39,8 @@ export interface AgentPackages {
 }
 
 export interface BuildState {
-  readonly state: 'none' | 'building' | 'ready' | 'failed'
-  /** Why the last build failed; empty otherwise. */
+  readonly state: 'none' | 'building' | 'ready' | 'failed' | 'unavailable'
+  /** Why the last build failed, or why there can be none; empty otherwise. */
   readonly detail: string
 }
 
@@ -78,7 +78,7 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
 
   async function build(list: JoinedPackages, { renew }: { readonly renew: boolean }) {
     const { packages } = deps.runtime
-    if (packages === null) throw cannotBuild(deps.runtime.kind)
+    if (packages === null) throw cannotBuild(deps.runtime)
     const key = packagesKey(list)
     const lock = renew ? null : await lockOf(key)
     const made = await packages
@@ -135,7 +135,9 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
     },
     lockFileOf: fileOf,
     stateOf: (key) =>
-      underWay.has(key)
+      deps.runtime.packages === null
+        ? { state: 'unavailable', detail: lackWords(deps.runtime) }
+        : underWay.has(key)
         ? { state: 'building', detail: '' }
         : (ended.get(key) ?? { state: 'none', detail: '' }),
     beginRebuild: (agentId) => {
@@ -143,8 +145,9 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
       if (isWithoutPackages(list))
         throw new Problem('conflict', {
           detail: `agent ${agentId} has no packages`,
-          repair: `Name them in agents.${agentId}.packages of config/settings.json.`,
+          repair: `Name them with flotilla packages set ${agentId}.`,
         })
+      if (deps.runtime.packages === null) throw cannotBuild(deps.runtime)
       shared(list, { renew: true }).catch((error: unknown) =>
         deps.log.warn(
           { agentId, err: error },
@@ -155,9 +158,15 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
   }
 }
 
-function cannotBuild(kind: string): Problem {
+function lackWords({ kind, isolates }: Pick<SandboxRuntime, 'kind' | 'isolates'>): string {
+  return isolates
+    ? `the runtime ${kind} cannot build images with packages`
+    : 'agents run as plain processes and use the programs of this machine'
+}
+
+function cannotBuild(runtime: Pick<SandboxRuntime, 'kind' | 'isolates'>): Problem {
   return unavailable(
-    `the runtime ${kind} cannot build images with packages`,
+    lackWords(runtime),
     'Run agents with packages in containers of this machine, or remove their packages from config/settings.json.',
   )
 }

@@ -1,0 +1,107 @@
+import process from 'node:process'
+import { expect, it } from 'vitest'
+import * as z from 'zod'
+import { packageImagesConformance } from '../../packages/fleet/src/sandbox/package-images.conformance.ts'
+import { registriesFolderOf } from '../../packages/fleet/src/sandbox/packages/derive-image.ts'
+import { namesIn } from '../../packages/foundation/src/config/atomic-file.ts'
+import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
+
+const found = await engineOfThisMachine()
+const listedSchema = z.array(z.looseObject({ Id: z.string() }))
+const progress = (): void => {}
+
+/** Returns why packages cannot be downloaded on this machine; null if they can. */
+async function whyNoRegistry(): Promise<string | null> {
+  for (const url of ['https://registry.npmjs.org/semver', 'http://deb.debian.org/debian/dists/bookworm/InRelease']) {
+    const reply = await fetch(url, { signal: AbortSignal.timeout(20_000) }).catch((error: unknown) => error)
+    if (!(reply instanceof Response) || !reply.ok) return `${url} does not answer`
+    await reply.body?.cancel()
+  }
+  return null
+}
+const noRegistry = found.engine ? await whyNoRegistry() : null
+
+withEngine(
+  'images with packages',
+  (engine) => {
+    if (noRegistry !== null) {
+      it('the registries answer', ({ skip }) => {
+        if (process.env['FLOTILLA_REQUIRE_ENGINE'] !== '1') skip(noRegistry)
+        expect.fail(noRegistry)
+      })
+      return
+    }
+    const home = useDockerHome(engine)
+    const images = () => home().runtime.packages!
+    const remove = async (id: string) => void (await engine.docker.getImage(id).remove({ force: true }))
+    const remains = async () => {
+      const label = [`flotilla.home=${home().homeTag}`, 'flotilla.role=packages']
+      const containers = await engine.docker.listContainers({ all: true, filters: { label } })
+      const unnamed = await engine.docker.listImages({ filters: { label, dangling: ['true'] } })
+      const sockets = await namesIn(registriesFolderOf(home()))
+      return [...listedSchema.parse([...containers, ...unnamed]).map(({ Id }) => Id), ...sockets]
+    }
+
+    packageImagesConformance('an engine', () => ({
+      images: { ensure: (list, how) => images().ensure(list, how) },
+      available: { apt: ['hello'], npm: ['semver@7.7.2'], pip: [] },
+      missing: { apt: ['hello', 'no-such-package-here'], npm: [], pip: [] },
+      missingName: 'no-such-package-here',
+      remains,
+      forget: remove,
+    }))
+
+    it('an agent runs programs of its packages, behind the walls of every agent', { timeout: 600_000 }, async () => {
+      const list = { apt: ['hello'], npm: ['semver@7.7.2'], pip: [] }
+      const { id, lock, installed } = await images().ensure(list, { lock: null, progress })
+      expect(lock.apt).toEqual([
+        { name: 'hello', version: expect.any(String), file: expect.stringMatching(/\.deb$/), sha256: expect.any(String) },
+      ])
+      expect(lock.npm).toEqual([{ name: 'semver', version: '7.7.2', integrity: expect.stringMatching(/^sha512-/) }])
+      expect(installed === null || installed.some(({ name }) => name === 'semver')).toBe(true)
+      const state = await home().start({ agentId: 'packed', image: id })
+      const { run } = home()
+      expect((await run(state, 'hello')).text).toContain('Hello, world!')
+      expect((await run(state, 'semver 1.2.3')).text.trim()).toBe('1.2.3')
+      expect((await run(state, 'id -u; touch /opt/flotilla/packages/x 2>&1')).text).toMatch(/1000\n.*Read-only/)
+      expect((await run(state, 'find / -xdev -type f -perm /6000 2> /dev/null | wc -l')).text.trim()).toBe('0')
+      expect((await run(state, 'ls /fetch /registries 2>&1; env | grep -i -c proxy')).text).not.toContain('recipe')
+    })
+
+    it('programs of packages have no network while they are installed', { timeout: 600_000 }, async () => {
+      const seen: { readonly network: string; readonly sockets: number }[] = []
+      const { lock, id } = await images().ensure({ apt: ['hello'], npm: [], pip: [] }, { lock: null, progress })
+      await remove(id).catch(() => undefined)
+      const looks: Promise<void>[] = []
+      await images().ensure(
+        { apt: ['hello'], npm: [], pip: [] },
+        {
+          lock,
+          progress: (step) => {
+            if (!/without a network/.test(step)) return
+            looks.push(
+              (async () => {
+                const label = [`flotilla.home=${home().homeTag}`, 'flotilla.role=packages']
+                const [container] = await engine.docker.listContainers({ filters: { label } })
+                const { HostConfig } = await engine.docker.getContainer(container!.Id).inspect()
+                const sockets = await namesIn(registriesFolderOf(home()))
+                seen.push({ network: HostConfig.NetworkMode ?? '', sockets: sockets.length })
+              })(),
+            )
+          },
+        },
+      )
+      await Promise.all(looks)
+      expect(seen).toEqual([{ network: 'none', sockets: 0 }])
+    })
+
+    it('a name that npm lacks is named', { timeout: 600_000 }, async () => {
+      const list = { apt: [], npm: ['@flotilla-none/no-such-package-here'], pip: [] }
+      await expect(images().ensure(list, { lock: null, progress })).rejects.toMatchObject({
+        id: 'package-missing',
+        message: expect.stringContaining('no-such-package-here'),
+      })
+    })
+  },
+  found,
+)
