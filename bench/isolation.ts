@@ -253,6 +253,7 @@ function specOf(
     dataLimitBytes: 256 * 1024 ** 2,
     loopLimits: {},
     programs: { environment: {}, files: {}, mark: '' },
+    packages: { key: '', image: null },
     placed: { rung, wish: { wanted: rung, floor: rung }, fallback: null },
   })
 }

@@ -18,7 +18,7 @@ done
 if [ -n "$APT" ]; then
   mkdir -p /fetch/apt/lists/partial /fetch/apt/archives/partial
   apt_get() {
-    DEBIAN_FRONTEND=noninteractive apt-get -q --error-on=any \
+    DEBIAN_FRONTEND=noninteractive apt-get -q \
       -o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::Retries=3 \
       -o Acquire::http::Proxy=$proxy -o Acquire::https::Proxy=$proxy \
       -o Dir::State::lists=/fetch/apt/lists -o Dir::Cache::archives=/fetch/apt/archives \
@@ -29,7 +29,7 @@ if [ -n "$APT" ]; then
   else
     set --
   fi
-  apt_get "$@" update
+  apt_get "$@" update --error-on=any
   apt_get "$@" install --yes --download-only --no-install-recommends $APT
 fi
 

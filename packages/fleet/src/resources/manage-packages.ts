@@ -87,7 +87,7 @@ export function createManagePackages(deps: {
         actor: actorOf(caller),
         action: 'agent.packages-set',
         subject: agentId,
-        detail: { ...value },
+        detail: Object.fromEntries(Object.entries(value).map(([from, names = []]) => [from, names.join(' ')])),
       })
       return viewOf(agentId)
     },

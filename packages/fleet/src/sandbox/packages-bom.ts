@@ -9,7 +9,7 @@ const purlTypes = { apt: 'deb/debian', npm: 'npm', pip: 'pypi' } as const
  * time and no random id, so that equal images give equal files. Pure.
  */
 export function packagesBom(lock: PackageLock, installed: readonly InstalledPackage[]) {
-  const digests = new Map(
+  const digests = new Map<string, string>(
     (['apt', 'pip'] as const).flatMap((kind) =>
       lock[kind].map(({ name, version, sha256 }) => [`${kind} ${name} ${version}`, sha256] as const),
     ),

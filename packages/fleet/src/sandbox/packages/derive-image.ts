@@ -175,7 +175,6 @@ async function registriesFor(
     const text = await mustRun(
       container,
       ['sh', '-c', 'cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2> /dev/null || true'],
-      {},
     )
     for (const host of aptHosts([{ path: '', text }])) hosts.add(host)
   }
@@ -305,7 +304,10 @@ function differences(one: PackageLock, other: PackageLock): string {
   const files = (lock: PackageLock) =>
     [...lock.apt, ...lock.pip].map(({ name, version, sha256 }) => `${name} ${version} ${sha256.slice(0, 12)}`)
   const [before, now] = [new Set(files(one)), new Set(files(other))]
-  const changed = [...before.symmetricDifference(now)].slice(0, 5)
+  const changed = [
+    ...[...before].filter((file) => !now.has(file)),
+    ...[...now].filter((file) => !before.has(file)),
+  ].slice(0, 5)
   return changed.length === 0 ? 'npm’s lock file' : changed.join(', ')
 }
 

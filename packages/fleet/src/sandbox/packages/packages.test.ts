@@ -7,6 +7,7 @@ import { absentFrom, pipName, readList } from './read-list.ts'
 test.each([
   ['E: Unable to locate package no-such', 'no-such', 'the apt sources'],
   ["E: Version '9' for 'hello' was not found", 'hello', 'the apt sources'],
+  ["npm error 404  The requested resource 'no-such@*' could not be found", 'no-such@*', 'the npm registry'],
   ["npm error 404  'no-such@*' is not in this registry.", 'no-such@*', 'the npm registry'],
   ['npm error notarget No matching version found for is-odd@99.', 'is-odd@99', 'the npm registry'],
   ['ERROR: No matching distribution found for no-such==1', 'no-such==1', 'the pip index'],
