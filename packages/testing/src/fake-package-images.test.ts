@@ -9,6 +9,7 @@ packageImagesConformance('the fake', () => {
     available: { apt: ['hello'], npm: [], pip: [] },
     missing: { apt: ['no-such-package'], npm: [], pip: [] },
     missingName: 'no-such-package',
+    forge: (lock) => ({ ...lock, apt: lock.apt.map((one) => ({ ...one, sha256: '0'.repeat(64) })) }),
     remains: async () => [],
     forget: async (id) => images.forget(id),
   }

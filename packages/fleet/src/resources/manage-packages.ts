@@ -5,7 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { SettingsFile } from '@flotilla/foundation/config'
 import { agentSettingsOf } from '@flotilla/foundation/config'
 import type { Journal } from '@flotilla/foundation/journal'
-import { actorOf } from '@flotilla/identity/access'
+import { actorOf, requireAtTerminal } from '@flotilla/identity/access'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import type { AgentPackages, AgentRegistry } from '../agents/index.ts'
 import { lockDigest } from '../sandbox/index.ts'
@@ -76,6 +76,7 @@ export function createManagePackages(deps: {
     },
     set: async (caller, agentId, list) => {
       deps.guard(caller, { do: 'edit-agent-config', agentId, what: 'permissions' })
+      requireAtTerminal(caller, 'change the packages of an agent')
       requireAgent(agentId)
       const value = packageListSchema.parse(
         Object.fromEntries(Object.entries(list).filter(([, names]) => names !== undefined && names.length > 0)),

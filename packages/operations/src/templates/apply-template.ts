@@ -5,7 +5,7 @@ import { isAtTerminal, raisedPeriod, requireProof } from '@flotilla/identity/acc
 import type { PreparedHooks } from '@flotilla/inbound/triggers/webhook'
 import type { ApplyTemplateDeps } from './apply-context.ts'
 import { carryOut } from './carry-out.ts'
-import { holdTemplate, requireWholeSettings } from './hold-template.ts'
+import { holdTemplate, requireMayInstall, requireWholeSettings } from './hold-template.ts'
 import { requireMayWatch, requireWholeWatchers } from './hold-watchers.ts'
 import { planTemplate } from './plan-template.ts'
 import type { Planned } from './plan-template.ts'
@@ -107,6 +107,7 @@ function requireMay(deps: ApplyTemplateDeps, caller: Caller, template: FleetTemp
   if (template.projects.length > 0) guard(caller, { do: 'manage-projects' })
   const current = currentFleet(deps)
   holdTemplate(template, deps.grants, current)
+  requireMayInstall(caller, template, current)
   requireWholeWatchers(template, deps.fileWatches)
   requireWholeSettings(template, deps.settingsFile)
   deps.agents.write.requireMay(caller, template.agents)

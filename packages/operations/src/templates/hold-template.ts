@@ -1,8 +1,10 @@
+import { joinPackages } from '@flotilla/protocol/agent-packages'
 import { reservedAgentIds } from '@flotilla/protocol/reserved-ids'
 import { isWeaker } from '@flotilla/protocol/isolation'
 import { Problem } from '@flotilla/protocol/problem'
 import type { PermissionGrants } from '@flotilla/identity/access'
-import { raisedPeriod } from '@flotilla/identity/access'
+import { raisedPeriod, requireAtTerminal } from '@flotilla/identity/access'
+import type { Caller } from '@flotilla/identity/access'
 import { defaultBudget } from '@flotilla/fleet/agents'
 import type { SettingsFile } from '@flotilla/foundation/config'
 import { namesMany, searchesByItself } from '@flotilla/inference/models'
@@ -93,6 +95,22 @@ export function aboveSettings(
   return {
     field: 'allowed_hosts',
     reason: `the hosts allowed to the agent do not include ${beyond}, and only the owner can add hosts in egress.allowed_hosts.${id} of config/settings.json`,
+  }
+}
+
+/** Throws Problem `human-only` if anyone but an owner would add packages to the image of an agent. */
+export function requireMayInstall(
+  caller: Caller,
+  { agents }: Pick<FleetTemplate, 'agents'>,
+  current: Pick<CurrentFleet, 'settingsOf'>,
+): void {
+  for (const { id, settings } of agents) {
+    const now = joinPackages([current.settingsOf(id).packages ?? {}])
+    const then = joinPackages([settings?.packages ?? {}])
+    const added = (['apt', 'npm', 'pip'] as const).some((from) =>
+      then[from].some((name) => !now[from].includes(name)),
+    )
+    if (added) requireAtTerminal(caller, 'add packages to the image of an agent')
   }
 }
 

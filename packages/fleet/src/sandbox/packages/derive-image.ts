@@ -263,6 +263,7 @@ async function fetch(
       'package-missing',
       `${missing.registry} that this machine uses no longer has ${missing.name} in the locked version.\nRepair: choose the newest versions with flotilla image rebuild AGENT.`,
     )
+  if (lock !== null && /\bEINTEGRITY\b/.test(done.output)) throw differs('npm reports another digest')
   const others = [...refused].join(', ')
   const why = others === '' ? '' : `\nIt asked for ${others}, which is no registry of this machine’s configuration.`
   throw failed(`the packages could not be downloaded:${why}\n${quoted(done.output)}`)
@@ -285,9 +286,13 @@ async function lockOf(base: DeriveBase, container: BuildContainer, of: Derivatio
   })
   if (!reading.success) throw failed(`the downloaded packages are not as expected: ${reading.error.message}`)
   if (of.lock === null || lockDigest(of.lock) === lockDigest(reading.data)) return reading.data
-  throw new SandboxError(
+  throw differs(differences(of.lock, reading.data))
+}
+
+function differs(how: string): SandboxError {
+  return new SandboxError(
     'lock-differs',
-    `The registries delivered other files than those in the lock: ${differences(of.lock, reading.data)}.\nRepair: if a new version is acceptable, choose the newest versions with flotilla image rebuild AGENT.`,
+    `The registries delivered other files than those in the lock: ${how}.\nRepair: if a new version is acceptable, choose the newest versions with flotilla image rebuild AGENT.`,
   )
 }
 
