@@ -13,7 +13,10 @@ const progress = (): void => {}
 
 /** Returns why packages cannot be downloaded on this machine; null if they can. */
 async function whyNoRegistry(): Promise<string | null> {
-  for (const url of ['https://registry.npmjs.org/semver', 'http://deb.debian.org/debian/dists/bookworm/InRelease']) {
+  for (const url of [
+    'https://registry.npmjs.org/semver',
+    'http://deb.debian.org/debian/dists/bookworm/InRelease',
+  ]) {
     const reply = await fetch(url, { signal: AbortSignal.timeout(20_000) }).catch((error: unknown) => error)
     if (!(reply instanceof Response) || !reply.ok) return `${url} does not answer`
     await reply.body?.cancel()
@@ -62,22 +65,39 @@ withEngine(
       forget: remove,
     }))
 
-    it('an agent runs programs of its packages, behind the walls of every agent', { timeout: 600_000 }, async () => {
-      const list = { apt: ['hello'], npm: ['semver@7.7.2'], pip: [] }
-      const { id, lock, installed } = await images().ensure(list, { lock: null, progress })
-      expect(lock.apt).toEqual([
-        { name: 'hello', version: expect.any(String), file: expect.stringMatching(/\.deb$/), sha256: expect.any(String) },
-      ])
-      expect(lock.npm).toEqual([{ name: 'semver', version: '7.7.2', integrity: expect.stringMatching(/^sha512-/) }])
-      expect(installed === null || installed.some(({ name }) => name === 'semver')).toBe(true)
-      const state = await home().start({ agentId: 'packed', image: id })
-      const { run } = home()
-      expect((await run(state, 'hello')).text).toContain('Hello, world!')
-      expect((await run(state, 'semver 1.2.3')).text.trim()).toBe('1.2.3')
-      expect((await run(state, 'id -u; touch /opt/flotilla/packages/x 2>&1')).text).toMatch(/1000\n.*Read-only/)
-      expect((await run(state, 'find / -xdev -type f -perm /6000 2> /dev/null | wc -l')).text.trim()).toBe('0')
-      expect((await run(state, 'ls /fetch /registries 2>&1; env | grep -i -c proxy')).text).not.toContain('recipe')
-    })
+    it(
+      'an agent runs programs of its packages, behind the walls of every agent',
+      { timeout: 600_000 },
+      async () => {
+        const list = { apt: ['hello'], npm: ['semver@7.7.2'], pip: [] }
+        const { id, lock, installed } = await images().ensure(list, { lock: null, progress })
+        expect(lock.apt).toEqual([
+          {
+            name: 'hello',
+            version: expect.any(String),
+            file: expect.stringMatching(/\.deb$/),
+            sha256: expect.any(String),
+          },
+        ])
+        expect(lock.npm).toEqual([
+          { name: 'semver', version: '7.7.2', integrity: expect.stringMatching(/^sha512-/) },
+        ])
+        expect(installed === null || installed.some(({ name }) => name === 'semver')).toBe(true)
+        const state = await home().start({ agentId: 'packed', image: id })
+        const { run } = home()
+        expect((await run(state, 'hello')).text).toContain('Hello, world!')
+        expect((await run(state, 'semver 1.2.3')).text.trim()).toBe('1.2.3')
+        expect((await run(state, 'id -u; touch /opt/flotilla/packages/x 2>&1')).text).toMatch(
+          /1000\n.*Read-only/,
+        )
+        expect((await run(state, 'find / -xdev -type f -perm /6000 2> /dev/null | wc -l')).text.trim()).toBe(
+          '0',
+        )
+        expect((await run(state, 'ls /fetch /registries 2>&1; env | grep -i -c proxy')).text).not.toContain(
+          'recipe',
+        )
+      },
+    )
 
     it('programs of packages have no network while they are installed', { timeout: 600_000 }, async () => {
       const list = { apt: [], npm: ['semver@7.7.2'], pip: [] }

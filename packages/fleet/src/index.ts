@@ -11,7 +11,10 @@ import type { SettingsFile } from '@flotilla/foundation/config'
 import type { AgentShares } from '@flotilla/foundation/intake'
 import type { IdentityEvents } from '@flotilla/identity/events'
 
-export interface FleetNeeds extends Pick<AgentsNeeds, 'models' | 'loopLimits' | 'briefsFolder' | 'locksFolder'> {
+export interface FleetNeeds extends Pick<
+  AgentsNeeds,
+  'models' | 'loopLimits' | 'briefsFolder' | 'locksFolder'
+> {
   readonly identity: { readonly events: IdentityEvents }
   readonly access: {
     readonly permissions: PermissionStore
@@ -31,7 +34,8 @@ export interface FleetNeeds extends Pick<AgentsNeeds, 'models' | 'loopLimits' | 
 
 /** Creates the modules of the fleet: the isolation checks, and the agents with their sandboxes. */
 export function fleetModules(kernel: Kernel, needs: FleetNeeds) {
-  const { access, runtime, isolationAtLeast, meshSecret, models, loopLimits, briefsFolder, locksFolder } = needs
+  const { access, runtime, isolationAtLeast, meshSecret, models, loopLimits, briefsFolder, locksFolder } =
+    needs
   const { permissions, denials, rates } = access
   const { shares } = needs.foundation
   const events = createFleetEvents(kernel.log)

@@ -31,7 +31,10 @@ export function createFakePackageImages(): FakePackageImages {
         apt: (given?.apt.map(({ name }) => name) ?? packages.apt).map((name) => {
           const version = fake.registry.get(name)
           if (version === undefined)
-            throw new SandboxError('package-missing', `${name} is not in the registry.\nRepair: correct the name.`)
+            throw new SandboxError(
+              'package-missing',
+              `${name} is not in the registry.\nRepair: correct the name.`,
+            )
           return { name, version, file: `${name}.deb`, sha256: digestOf(version) }
         }),
         npm: [],

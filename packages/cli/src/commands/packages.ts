@@ -118,8 +118,7 @@ async function build(context: CommandContext, id: string): Promise<void> {
     await clock.sleep(pollMs, signal)
     view = await client.call('agentPackages', { params: { id }, signal })
   }
-  if (view.image?.state === 'failed')
-    throw new Problem('packages-unavailable', { detail: view.image.detail })
+  if (view.image?.state === 'failed') throw new Problem('packages-unavailable', { detail: view.image.detail })
   terminal.printJson(view)
   printView(context, view)
   terminal.hint('Agents with this list use the image from their next run on.')

@@ -79,16 +79,23 @@ export function createManagePackages(deps: {
       requireAtTerminal(caller, 'change the packages of an agent')
       requireAgent(agentId)
       const value = packageListSchema.parse(
-        Object.fromEntries(Object.entries(list).filter(([, names]) => names !== undefined && names.length > 0)),
+        Object.fromEntries(
+          Object.entries(list).filter(([, names]) => names !== undefined && names.length > 0),
+        ),
       )
       await deps.settingsFile.editAll(() => [
-        { field: ['agents', agentId, 'packages'], value: Object.keys(value).length === 0 ? undefined : value },
+        {
+          field: ['agents', agentId, 'packages'],
+          value: Object.keys(value).length === 0 ? undefined : value,
+        },
       ])
       deps.journal.append({
         actor: actorOf(caller),
         action: 'agent.packages-set',
         subject: agentId,
-        detail: Object.fromEntries(Object.entries(value).map(([from, names = []]) => [from, names.join(' ')])),
+        detail: Object.fromEntries(
+          Object.entries(value).map(([from, names = []]) => [from, names.join(' ')]),
+        ),
       })
       return viewOf(agentId)
     },

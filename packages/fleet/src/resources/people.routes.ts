@@ -1,7 +1,4 @@
-import {
-  packagesHumanApi as api,
-  packagesHumanEndpoints as endpoints,
-} from '@flotilla/protocol/packages-api'
+import { packagesHumanApi as api, packagesHumanEndpoints as endpoints } from '@flotilla/protocol/packages-api'
 import type { PeopleSurface } from '@flotilla/identity/http'
 import type { ManagePackages } from './manage-packages.ts'
 

@@ -36,26 +36,34 @@ export function packageImagesConformance(name: string, make: () => PackageImages
       return (resolved ??= images.ensure(available, { lock: null, progress }))
     }
 
-    test('equal lists and locks give one image, also after the engine lost it', { timeout: timeoutMs }, async () => {
-      const { images, available, forget } = under()
-      const { id, lock, installed } = await first()
-      const again = await images.ensure(available, { lock, progress })
-      expect(again).toEqual({ id, lock, installed: null })
-      await forget(id)
-      const rebuilt = await images.ensure(available, { lock, progress })
-      expect(lockDigest(rebuilt.lock)).toBe(lockDigest(lock))
-      if (installed !== null) expect(rebuilt.installed).toEqual(installed)
-      await forget(rebuilt.id)
-    })
+    test(
+      'equal lists and locks give one image, also after the engine lost it',
+      { timeout: timeoutMs },
+      async () => {
+        const { images, available, forget } = under()
+        const { id, lock, installed } = await first()
+        const again = await images.ensure(available, { lock, progress })
+        expect(again).toEqual({ id, lock, installed: null })
+        await forget(id)
+        const rebuilt = await images.ensure(available, { lock, progress })
+        expect(lockDigest(rebuilt.lock)).toBe(lockDigest(lock))
+        if (installed !== null) expect(rebuilt.installed).toEqual(installed)
+        await forget(rebuilt.id)
+      },
+    )
 
-    test('a package that its registry lacks is named, and nothing remains', { timeout: timeoutMs }, async () => {
-      const { images, missing, missingName, remains } = under()
-      await expect(images.ensure(missing, { lock: null, progress })).rejects.toMatchObject({
-        id: 'package-missing',
-        message: expect.stringContaining(missingName),
-      })
-      expect(await remains()).toEqual([])
-    })
+    test(
+      'a package that its registry lacks is named, and nothing remains',
+      { timeout: timeoutMs },
+      async () => {
+        const { images, missing, missingName, remains } = under()
+        await expect(images.ensure(missing, { lock: null, progress })).rejects.toMatchObject({
+          id: 'package-missing',
+          message: expect.stringContaining(missingName),
+        })
+        expect(await remains()).toEqual([])
+      },
+    )
 
     test('a file with another digest than in the lock is refused', { timeout: timeoutMs }, async () => {
       const { images, available, forge, remains } = under()

@@ -112,7 +112,10 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
           return made
         },
         (error: unknown) => {
-          ended.set(key, { state: 'failed', detail: error instanceof Problem ? error.detail : reasonOf(error) })
+          ended.set(key, {
+            state: 'failed',
+            detail: error instanceof Problem ? error.detail : reasonOf(error),
+          })
           throw error
         },
       )
@@ -138,8 +141,8 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
       deps.runtime.packages === null
         ? { state: 'unavailable', detail: lackWords(deps.runtime) }
         : underWay.has(key)
-        ? { state: 'building', detail: '' }
-        : (ended.get(key) ?? { state: 'none', detail: '' }),
+          ? { state: 'building', detail: '' }
+          : (ended.get(key) ?? { state: 'none', detail: '' }),
     beginRebuild: (agentId) => {
       const list = listOf(agentId)
       if (isWithoutPackages(list))

@@ -49,7 +49,10 @@ export function createAgentStarts(context: AgentContext, meter: DataMeter): Agen
         const placed = { wish, ...(await context.placing.place(wish)) }
         if (row.state.kind === 'restarting' || row.state.kind === 'quarantined') noteRestart(context, agentId)
         await meter.requireRoom(row)
-        const packages = { key: context.packages.keyOf(agentId), image: await context.packages.imageOf(agentId) }
+        const packages = {
+          key: context.packages.keyOf(agentId),
+          image: await context.packages.imageOf(agentId),
+        }
         await startPlaced(context, { before: row, placed, packages }, controller.signal)
       })
       .finally(() => {

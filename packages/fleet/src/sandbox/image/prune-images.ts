@@ -88,7 +88,9 @@ export function outdatedImages(
 ): readonly ImageFacts[] {
   return known.filter(
     ({ reference, id, since, noted }) =>
-      [agentImageName, browserImageName, machineImageName, packagesImageName].some((name) => reference.startsWith(name)) &&
+      [agentImageName, browserImageName, machineImageName, packagesImageName].some((name) =>
+        reference.startsWith(name),
+      ) &&
       !inUse.has(id) &&
       (noted || now - since >= unnotedKeptMs),
   )

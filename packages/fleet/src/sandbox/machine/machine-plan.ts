@@ -138,7 +138,6 @@ function configOf(ground: ContainerGround, size: WallSize, work: MachineWork): s
 /** Gives programs the lowest priority: with software emulation, a hundred of them would prevent the heartbeat. */
 const leastWeight = { [programNicenessVariable]: '19' }
 
-
 /** Returns the machine's settings. A shell reads them, so the values are only numbers and digests. */
 function settingsOf(size: WallSize, work: MachineWork): string {
   return Object.entries({

@@ -127,13 +127,20 @@ export async function startBuildContainer(
   }
 }
 
-const changesSchema = z.array(z.looseObject({ Path: z.string() })).nullable().transform((list) => list ?? [])
+const changesSchema = z
+  .array(z.looseObject({ Path: z.string() }))
+  .nullable()
+  .transform((list) => list ?? [])
 
 /** Returns whether a path belongs to the agent's own programs. The engine lists parent folders as changed, too. Pure. */
 export function isOfAgent(path: string): boolean {
   if (path === '/opt/flotilla' || path === '/opt/flotilla/packages') return false
   if (path.startsWith('/opt/flotilla/packages/')) return false
-  return path.startsWith('/opt/flotilla/') || path === '/usr/local/bin/node' || path.startsWith('/usr/local/lib/npm/')
+  return (
+    path.startsWith('/opt/flotilla/') ||
+    path === '/usr/local/bin/node' ||
+    path.startsWith('/usr/local/lib/npm/')
+  )
 }
 
 const anonymous: NonNullable<Dockerode.MountSettings['VolumeOptions']> = {

@@ -14,7 +14,9 @@ export function createPackageImages(
   return {
     ensure: (packages, how) => {
       const signal = how.signal ? AbortSignal.any([how.signal, home.closing]) : home.closing
-      const next = last.then(async () => deriveImage(options, await home.base(), { ...how, packages, signal }))
+      const next = last.then(async () =>
+        deriveImage(options, await home.base(), { ...how, packages, signal }),
+      )
       last = next.catch(() => undefined)
       return next
     },

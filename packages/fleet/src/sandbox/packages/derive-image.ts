@@ -94,7 +94,11 @@ export async function deriveImage(
   })
 }
 
-async function heldImage(options: DeriveOptions, base: DeriveBase, lock: PackageLock): Promise<string | null> {
+async function heldImage(
+  options: DeriveOptions,
+  base: DeriveBase,
+  lock: PackageLock,
+): Promise<string | null> {
   const reference = referenceOf(base, lock)
   const known = await knownImage(options.cacheDirectory, reference)
   if (known === null) return null
@@ -103,7 +107,10 @@ async function heldImage(options: DeriveOptions, base: DeriveBase, lock: Package
 }
 
 function referenceOf({ image }: DeriveBase, lock: PackageLock): string {
-  const tag = createHash('sha256').update(`${image} ${lockDigest(lock)}`).digest('hex').slice(0, 16)
+  const tag = createHash('sha256')
+    .update(`${image} ${lockDigest(lock)}`)
+    .digest('hex')
+    .slice(0, 16)
   return `${packagesImageName}${tag}`
 }
 
@@ -113,16 +120,16 @@ async function note({ cacheDirectory, homeId, volumesFolder }: DeriveOptions, im
   await noteUse(cacheDirectory, home, image, keptImagesMax)
 }
 
-async function build(
-  options: DeriveOptions,
-  base: DeriveBase,
-  of: Derivation,
-): Promise<PackageImage> {
+async function build(options: DeriveOptions, base: DeriveBase, of: Derivation): Promise<PackageImage> {
   const registriesFolder = join(registriesFolderOf(options), packagesKey(of.packages))
   // The container mounts the folder, so the proxy opens before the container exists. Its hosts are known only once the
   // container has reported the release of its distribution.
   const hosts = new Set<string>()
-  const proxy = await openRegistryProxy({ folder: registriesFolder, hosts, proxies: options.packages.proxies })
+  const proxy = await openRegistryProxy({
+    folder: registriesFolder,
+    hosts,
+    proxies: options.packages.proxies,
+  })
   let container: BuildContainer | null = null
   try {
     container = await startBuildContainer(base.engine, {
@@ -172,10 +179,11 @@ async function registriesFor(
   for (const host of registries.hosts) hosts.add(host)
   if (registries.apt.length === 0) {
     // This machine is of another distribution, so the image's own sources are used.
-    const text = await mustRun(
-      container,
-      ['sh', '-c', 'cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2> /dev/null || true'],
-    )
+    const text = await mustRun(container, [
+      'sh',
+      '-c',
+      'cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2> /dev/null || true',
+    ])
     for (const host of aptHosts([{ path: '', text }])) hosts.add(host)
   }
   return registries
@@ -265,16 +273,23 @@ async function fetch(
     )
   if (lock !== null && /\bEINTEGRITY\b/.test(done.output)) throw differs('npm reports another digest')
   const others = [...refused].join(', ')
-  const why = others === '' ? '' : `\nIt asked for ${others}, which is no registry of this machine’s configuration.`
+  const why =
+    others === '' ? '' : `\nIt asked for ${others}, which is no registry of this machine’s configuration.`
   throw failed(`the packages could not be downloaded:${why}\n${quoted(done.output)}`)
 }
 
 /** Returns the lock of what was downloaded. With a given lock, rejects if any file differs from it. */
 async function lockOf(base: DeriveBase, container: BuildContainer, of: Derivation): Promise<PackageLock> {
   const listed = readList(await mustRun(container, ['sh', '/fetch/recipe/list.sh', 'fetched']))
-  const npmLock = await mustRun(container, ['sh', '-c', 'cat /fetch/npm/package-lock.json 2> /dev/null || true'])
+  const npmLock = await mustRun(container, [
+    'sh',
+    '-c',
+    'cat /fetch/npm/package-lock.json 2> /dev/null || true',
+  ])
   const filesOf = (kind: 'apt' | 'pip') =>
-    listed.filter((one) => one.kind === kind).map(({ name, version, file, sha256 }) => ({ name, version, file, sha256 }))
+    listed
+      .filter((one) => one.kind === kind)
+      .map(({ name, version, file, sha256 }) => ({ name, version, file, sha256 }))
   const reading = packageLockSchema.safeParse({
     lock_version: 1,
     architecture: base.engine.architecture,
@@ -300,7 +315,13 @@ function npmEntries(text: string): PackageLock['npm'] {
   return Object.entries(npmLockOf(text).packages).flatMap(([path, { name, version, integrity = '' }]) =>
     path === '' || version === undefined
       ? []
-      : [{ name: name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length), version, integrity }],
+      : [
+          {
+            name: name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
+            version,
+            integrity,
+          },
+        ],
   )
 }
 
@@ -317,7 +338,10 @@ function differences(one: PackageLock, other: PackageLock): string {
 }
 
 /** Reads the package databases of the image; rejects if they lack a locked package. */
-async function checkInstalled(container: BuildContainer, lock: PackageLock): Promise<readonly ListedPackage[]> {
+async function checkInstalled(
+  container: BuildContainer,
+  lock: PackageLock,
+): Promise<readonly ListedPackage[]> {
   const installed = readList(await mustRun(container, ['sh', '/fetch/recipe/list.sh', 'installed']))
   const absent = absentFrom(installed, lock)
   if (absent.length > 0) throw failed(`these packages are not installed: ${absent.slice(0, 5).join(', ')}`)
@@ -379,7 +403,10 @@ async function mustRun(container: BuildContainer, command: readonly string[]): P
 
 /** Returns the end of a step's output without credentials of addresses; registries and packages printed it. */
 function quoted(output: string): string {
-  const text = output.trim().slice(-quotedMaxChars).replace(/\/\/[^/\s@]+@/g, '//')
+  const text = output
+    .trim()
+    .slice(-quotedMaxChars)
+    .replace(/\/\/[^/\s@]+@/g, '//')
   return sanitizeForPrompt(text)
 }
 

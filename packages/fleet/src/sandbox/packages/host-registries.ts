@@ -70,8 +70,13 @@ async function readNpm({ userFolder, variables }: HostPlaces) {
   const registry = asked.code === 0 && URL.canParse(asked.stdout.trim()) ? asked.stdout.trim() : publicNpm
   const own = await readFile(join(userFolder, '.npmrc'), 'utf8').catch(() => '')
   const lines = npmLines(own, variables)
-  const scoped = lines.flatMap((line) => (line.startsWith('@') ? destinationOf(line.split('=')[1] ?? '') : []))
-  return { text: [`registry=${registry}`, ...lines, ''].join('\n'), hosts: [...destinationOf(registry), ...scoped] }
+  const scoped = lines.flatMap((line) =>
+    line.startsWith('@') ? destinationOf(line.split('=')[1] ?? '') : [],
+  )
+  return {
+    text: [`registry=${registry}`, ...lines, ''].join('\n'),
+    hosts: [...destinationOf(registry), ...scoped],
+  }
 }
 
 /** Returns the lines about registries of scopes and credentials, with variables filled in as npm does it. Pure. */
@@ -82,19 +87,25 @@ export function npmLines(
   return text
     .split('\n')
     .map((line) => line.trim())
-    .filter((line) => /^(?:@[^:=\s]+:registry|\/\/[^=\s]+:(?:_authToken|_auth|username|_password))\s*=/.test(line))
+    .filter((line) =>
+      /^(?:@[^:=\s]+:registry|\/\/[^=\s]+:(?:_authToken|_auth|username|_password))\s*=/.test(line),
+    )
     .map((line) => line.replace(/\$\{([^}]+)\}/g, (whole, name: string) => variables[name] ?? whole))
     .map((line) => line.replace(/\s*=\s*/, '='))
 }
 
 async function readPip({ userFolder, variables }: HostPlaces) {
   const files = await Promise.all(
-    ['/etc/pip.conf', join(userFolder, '.pip', 'pip.conf'), join(userFolder, '.config', 'pip', 'pip.conf')].map(
-      (path) => readFile(path, 'utf8').catch(() => ''),
-    ),
+    [
+      '/etc/pip.conf',
+      join(userFolder, '.pip', 'pip.conf'),
+      join(userFolder, '.config', 'pip', 'pip.conf'),
+    ].map((path) => readFile(path, 'utf8').catch(() => '')),
   )
   const setting = (name: string, variable: string): string => {
-    const written = files.flatMap((text) => new RegExp(`^${name}\\s*[=:]\\s*(\\S.*)$`, 'm').exec(text)?.[1] ?? [])
+    const written = files.flatMap(
+      (text) => new RegExp(`^${name}\\s*[=:]\\s*(\\S.*)$`, 'm').exec(text)?.[1] ?? [],
+    )
     return (variables[variable] ?? written.at(-1) ?? '').trim()
   }
   const index = setting('index-url', 'PIP_INDEX_URL') || publicPip

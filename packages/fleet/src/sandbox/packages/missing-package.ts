@@ -3,7 +3,10 @@ const reports: readonly (readonly [registry: string, pattern: RegExp])[] = [
   ['the apt sources', /E: Unable to locate package (\S+)/],
   ['the apt sources', /E: Version '[^']+' for '([^']+)' was not found/],
   ['the apt sources', /E: Package '([^']+)' has no installation candidate/],
-  ['the npm registry', /npm error 404\s+(?:The requested resource )?'([^']+)' (?:is not in this registry|could not be found)/],
+  [
+    'the npm registry',
+    /npm error 404\s+(?:The requested resource )?'([^']+)' (?:is not in this registry|could not be found)/,
+  ],
   ['the npm registry', /npm error notarget No matching version found for (\S+?)\.?$/m],
   ['the pip index', /ERROR: No matching distribution found for (\S+)/],
 ]

@@ -15,7 +15,9 @@ export function readList(output: string): readonly ListedPackage[] {
   return output.split('\n').flatMap((line) => {
     const [kind, name, version, file = '', sha256 = ''] = line.split('\t')
     if (kind !== 'apt' && kind !== 'npm' && kind !== 'pip') return []
-    return name && version ? [{ kind, name: kind === 'pip' ? pipName(name) : name, version, file, sha256 }] : []
+    return name && version
+      ? [{ kind, name: kind === 'pip' ? pipName(name) : name, version, file, sha256 }]
+      : []
   })
 }
 

@@ -39,7 +39,10 @@ test('a registry is read, and every other destination and every write is refused
   const port = await registry()
   const other = await registry()
   const { proxy, socketPath } = await openProxy([`127.0.0.1:${port}`])
-  expect(await get(socketPath, `http://127.0.0.1:${port}/a?b=1`)).toEqual({ status: 200, body: 'served /a?b=1' })
+  expect(await get(socketPath, `http://127.0.0.1:${port}/a?b=1`)).toEqual({
+    status: 200,
+    body: 'served /a?b=1',
+  })
   expect((await get(socketPath, `http://127.0.0.1:${other}/a`)).status).toBe(403)
   expect((await get(socketPath, `http://127.0.0.1:${port}/a`, 'PUT')).status).toBe(403)
   expect((await get(socketPath, '/relative')).status).toBe(403)

@@ -144,7 +144,11 @@ function targetOf(authority: string): Target | null {
   return host === undefined || port === undefined ? null : { host: host.toLowerCase(), port: Number(port) }
 }
 
-function reach(proxies: OutboundProxies, { host, port }: Target, done: (socket: Socket | null) => void): void {
+function reach(
+  proxies: OutboundProxies,
+  { host, port }: Target,
+  done: (socket: Socket | null) => void,
+): void {
   const proxy = proxies.of(new URL(`https://${host}:${port}`))
   if (proxy !== null) {
     openTunnel({ proxy, host, port }, (_error, socket) => done(socket))
