@@ -54,6 +54,11 @@ export const wideRecords: readonly WideRecord[] = [
     membersMax: 22,
     why: 'the environment, a value each',
   },
+  {
+    record: 'packages/fleet/src/sandbox/sandbox-spec.ts SandboxSpec',
+    membersMax: 13,
+    why: 'what an engine is told of one sandbox, a value each',
+  },
   { record: 'packages/work/src/approvals/approval-record.ts ApprovalRecord', membersMax: 15, why: 'a row' },
   {
     record: 'packages/inference/src/replay/exchange-table.ts ExchangeTable',

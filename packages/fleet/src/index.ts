@@ -7,14 +7,11 @@ import type { Isolation } from './isolation/index.ts'
 import { resourcesModule } from './resources/index.ts'
 import type { SandboxRuntime } from './sandbox/index.ts'
 import { createFleetEvents } from './events/index.ts'
-import type { SettingsFile } from '@flotilla/foundation/config'
+import type { DataPaths, SettingsFile } from '@flotilla/foundation/config'
 import type { AgentShares } from '@flotilla/foundation/intake'
 import type { IdentityEvents } from '@flotilla/identity/events'
 
-export interface FleetNeeds extends Pick<
-  AgentsNeeds,
-  'models' | 'loopLimits' | 'briefsFolder' | 'locksFolder'
-> {
+export interface FleetNeeds extends Pick<AgentsNeeds, 'models' | 'loopLimits'> {
   readonly identity: { readonly events: IdentityEvents }
   readonly access: {
     readonly permissions: PermissionStore
@@ -26,6 +23,7 @@ export interface FleetNeeds extends Pick<
     readonly settingsFile: Pick<SettingsFile, 'current' | 'editAll'>
   }
   readonly runtime: SandboxRuntime
+  readonly files: Pick<DataPaths, 'briefsFolder' | 'packageLocksFolder'>
   /** The isolation level that the owner requires of every agent. */
   readonly isolationAtLeast: Isolation['atLeast'] | null
   /** The secret of the mesh, from which its identity towards agents is derived. */
@@ -34,8 +32,7 @@ export interface FleetNeeds extends Pick<
 
 /** Creates the modules of the fleet: the isolation checks, and the agents with their sandboxes. */
 export function fleetModules(kernel: Kernel, needs: FleetNeeds) {
-  const { access, runtime, isolationAtLeast, meshSecret, models, loopLimits, briefsFolder, locksFolder } =
-    needs
+  const { access, runtime, isolationAtLeast, meshSecret, models, loopLimits, files } = needs
   const { permissions, denials, rates } = access
   const { shares } = needs.foundation
   const events = createFleetEvents(kernel.log)
@@ -51,8 +48,8 @@ export function fleetModules(kernel: Kernel, needs: FleetNeeds) {
     models,
     replies: { held: shares.held.replies, downloads: shares.held.downloads, loop: shares.replies },
     loopLimits,
-    briefsFolder,
-    locksFolder,
+    briefsFolder: files.briefsFolder,
+    locksFolder: files.packageLocksFolder,
     secret: meshSecret,
   })
   const resources = resourcesModule(seen, {

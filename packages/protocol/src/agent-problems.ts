@@ -22,6 +22,13 @@ export const agentProblems = {
     repair:
       'Its work waits until the agent is healthy again. To start the agent now: flotilla restart AGENT.',
   },
+  'packages-unavailable': {
+    status: 503,
+    title: 'The packages of the agent cannot be installed',
+    retryable: false,
+    repair:
+      'Correct agents.AGENT.packages in config/settings.json, then: flotilla restart AGENT. The detail names the package or the registry.',
+  },
   'browser-unavailable': {
     status: 503,
     title: 'No browser is available for this agent',

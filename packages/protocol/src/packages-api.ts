@@ -17,12 +17,12 @@ export const packagesHumanEndpoints = {
   setAgentPackages: {
     method: 'PUT',
     path: '/api/agents/{id}/packages',
-    summary: 'Replace the list of packages of an agent; its next run uses them.',
+    summary: 'Replace the list of packages of an agent, which its next run uses.',
   },
   rebuildPackages: {
     method: 'POST',
     path: '/api/agents/{id}/packages/rebuild',
-    summary: 'Choose the newest versions for the packages of an agent and build its image.',
+    summary: 'Renew the image of an agent with the newest versions of its packages.',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -351,13 +351,6 @@ export const problemCatalog = {
     retryable: false,
     repair: 'Run flotilla doctor: it names what is missing and tests the level again.',
   },
-  'packages-unavailable': {
-    status: 503,
-    title: 'The packages of the agent cannot be installed',
-    retryable: false,
-    repair:
-      'Correct agents.AGENT.packages in config/settings.json, then: flotilla restart AGENT. The detail names the package or the registry.',
-  },
   'not-configured': {
     status: 503,
     title: 'This feature is not configured',

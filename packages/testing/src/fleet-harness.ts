@@ -293,7 +293,6 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
     runtime,
     briefsFolder: await mkdtemp(join(tmpdir(), 'flotilla-briefs-')),
     locksFolder: await mkdtemp(join(tmpdir(), 'flotilla-locks-')),
-    ownerList: () => ({}),
     ports: { agentApi: 8420, proxy: 8421, open: [] },
     replies: {
       held: createHeldBytes(agentShareLimits.heldBytes),

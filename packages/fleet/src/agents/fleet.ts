@@ -12,7 +12,7 @@ import type { TokenOwner } from './connection/agent-tokens.ts'
 import type { MeshIdentity } from './connection/mesh-identity.ts'
 import type { AgentContext, FleetSettings, LiveSandboxes } from './lifecycle/agent-context.ts'
 import { createAgentPackages } from './lifecycle/agent-packages.ts'
-import type { AgentPackages, AgentPackagesDeps } from './lifecycle/agent-packages.ts'
+import type { AgentPackages } from './lifecycle/agent-packages.ts'
 import type { AgentPlacing } from './lifecycle/agent-placing.ts'
 import { programSetupOf } from './lifecycle/program-setup.ts'
 import { troubleOf } from './registry/agent-state.ts'
@@ -50,8 +50,6 @@ export interface FleetDeps extends Omit<FleetKernel, 'settings' | 'identityEvent
   readonly placing: AgentPlacing
   /** The folder of the lock files of packages. */
   readonly locksFolder: string
-  /** Returns the packages that the owner set for the agent. */
-  readonly ownerList: AgentPackagesDeps['ownerList']
 }
 
 /** Connects other modules to agents, and authenticates agents by their tokens. */

@@ -86,7 +86,6 @@ export function agentsModule(kernel: FleetKernel, needs: AgentsNeeds): MeshModul
     grants: createPermissionGrants(permissions),
     meshIdentity,
     dataLimitBytes: (agentId) => dataLimitBytes(kernel.settings(), rootOf(kernel.identityEvents, agentId)),
-    ownerList: (agentId) => kernel.settings().agents[rootOf(kernel.identityEvents, agentId)]?.packages ?? {},
     restartsPerHour: () => kernel.settings().restarts_per_hour,
     hibernateAfterMs: (agentId) =>
       hibernateAfterMs(kernel.settings(), rootOf(kernel.identityEvents, agentId)),

@@ -94,8 +94,7 @@ interface AgentQuestions {
   /** For the start of a container: what its programs need. A change takes effect before the agent's next run. */
   readonly programSetups: Question<string, ProgramSetup>
   /**
-   * For the start of a container: packages that a module needs in the agent's image, in addition to those that the
-   * owner set for the agent. A change takes effect before the agent's next run.
+   * For the start of a container: packages in the agent's image, of the owner and of modules that need some. A change takes effect before the agent's next run.
    */
   readonly packageLists: Question<string, PackageList>
   /**

@@ -1,4 +1,6 @@
+import { agentSettingsOf } from '@flotilla/foundation/config'
 import type { SettingsFile } from '@flotilla/foundation/config'
+import { rootOf } from '@flotilla/identity/events'
 import type { MeshModule } from '@flotilla/identity/kernel'
 import type { Agents } from '../agents/index.ts'
 import type { FleetKernel } from '../events/index.ts'
@@ -14,6 +16,10 @@ export function resourcesModule(
   },
 ): MeshModule {
   const { agents, settingsFile } = needs
+  kernel.fleetEvents.packageLists.subscribe((agentId) => {
+    const root = rootOf(kernel.identityEvents, agentId)
+    return [agentSettingsOf(settingsFile.current(), root).packages ?? {}]
+  })
   const packages = createManagePackages({ ...kernel, ...agents, settingsFile })
   return { api: {}, routes: { people: (surface) => resourcesPeopleRoutes(surface, packages) } }
 }

@@ -48,8 +48,7 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
     meshSecret: secrets.meshSecret.reveal(),
     models: models.known,
     loopLimits: loopLimits(environment, kernel.settings()),
-    briefsFolder,
-    locksFolder: paths.packageLocksFolder,
+    files: paths,
   })
   const work = workModules(kernel, { identity, fleet, access, foundation })
   const egress = await egressModules(kernel, {

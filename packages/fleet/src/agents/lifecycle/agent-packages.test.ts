@@ -14,7 +14,8 @@ async function aPackedFleet(lists: Record<string, PackageList>) {
   const packages = createFakePackageImages()
   packages.registry.set('hello', '1').set('jq', '1')
   const runtime = Object.assign(createManualRuntime(), { packages, isolates: true })
-  harness = await aFleet({ runtime, ownerList: (agentId) => lists[agentId] ?? {} })
+  harness = await aFleet({ runtime })
+  harness.deps.fleetEvents.packageLists.subscribe((agentId) => [lists[agentId] ?? {}])
   for (const id of ['a', 'b']) await harness.fleet.admin.create(owner, { id, role: 'does work' })
   const start = async (id: string) => harness.fleet.connection.ensureRunning(id, patient)
   return { packages, runtime, start, images: () => runtime.started.map(({ image }) => image) }
@@ -102,7 +103,8 @@ test('a damaged lock file is not overwritten', async () => {
 
 test('agents with packages do not start where no image can be built', async () => {
   const runtime = Object.assign(createManualRuntime(), { isolates: true })
-  harness = await aFleet({ runtime, ownerList: () => ({ apt: ['hello'] }) })
+  harness = await aFleet({ runtime })
+  harness.deps.fleetEvents.packageLists.subscribe(() => [{ apt: ['hello'] }])
   await harness.fleet.admin.create(owner, { id: 'a', role: 'does work' })
   await expect(harness.fleet.connection.ensureRunning('a', patient)).rejects.toMatchObject({
     code: 'packages-unavailable',

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { isWithoutPackages, joinPackages } from '@flotilla/protocol/agent-packages'
-import type { JoinedPackages, PackageList } from '@flotilla/protocol/agent-packages'
+import type { JoinedPackages } from '@flotilla/protocol/agent-packages'
 import { Problem } from '@flotilla/protocol/problem'
 import { readJsonDocument, readTextFile, writeFileAtomically } from '@flotilla/foundation/config'
 import type { FleetKernel } from '../../events/index.ts'
@@ -17,7 +17,7 @@ import type { PackageImage, PackageLock, SandboxRuntime } from '../../sandbox/in
 
 /** The packages in the images of agents: which each agent needs, their locks, and the images that contain them. */
 export interface AgentPackages {
-  /** Returns the packages of an agent: the owner's list, and those that modules need. */
+  /** Returns the packages of an agent: those of the owner's list, and those that modules need. */
   listOf(agentId: string): JoinedPackages
   /** Returns a digest of the agent's list; empty without packages. Agents with equal digests share an image. */
   keyOf(agentId: string): string
@@ -48,8 +48,6 @@ export interface AgentPackagesDeps extends Pick<FleetKernel, 'fleetEvents' | 'lo
   readonly runtime: Pick<SandboxRuntime, 'packages' | 'kind' | 'isolates'>
   /** The folder of lock files, one for each list of packages. */
   readonly locksFolder: string
-  /** Returns the owner's list for the agent. */
-  readonly ownerList: (agentId: string) => PackageList
   /** Called after the image of a list was built anew. */
   readonly onRebuilt: (key: string) => void
 }
@@ -57,8 +55,7 @@ export interface AgentPackagesDeps extends Pick<FleetKernel, 'fleetEvents' | 'lo
 export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
   const underWay = new Map<string, Promise<PackageImage>>()
   const ended = new Map<string, BuildState>()
-  const listOf = (agentId: string): JoinedPackages =>
-    joinPackages([deps.ownerList(agentId), ...deps.fleetEvents.packageLists.ask(agentId)])
+  const listOf = (agentId: string): JoinedPackages => joinPackages(deps.fleetEvents.packageLists.ask(agentId))
   const keyOf = (agentId: string): string => {
     const list = listOf(agentId)
     return isWithoutPackages(list) ? '' : packagesKey(list)

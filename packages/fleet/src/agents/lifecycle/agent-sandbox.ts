@@ -56,14 +56,14 @@ export function agentSandbox(options: {
   readonly programs: JoinedSetup
   readonly packages: { readonly key: string; readonly image: string | null }
 }): SandboxSpec {
-  const { agent, endpoint, tokens, link } = options
+  const { agent, endpoint, tokens, link, packages } = options
   // Programs use plain HTTP. On another machine they connect to the agent process, which forwards over a keyed
   // connection.
   const near = link === null ? endpoint : { ...endpoint, host: '127.0.0.1' }
   return {
     agentId: agent.id,
     kind: agent.kind,
-    image: options.packages.image,
+    image: packages.image,
     isolation: options.placed.rung,
     ...sandboxSizes[agent.kind],
     pidsLimit: sandboxHardening.pidsLimit,
@@ -94,10 +94,7 @@ export function agentSandbox(options: {
     },
     briefingDirectory: options.briefingDirectory,
     files: {},
-    labels: {
-      ...startLabels(options),
-      ...placedLabels(options.placed),
-    },
+    labels: { ...startLabels(options), ...placedLabels(options.placed) },
   }
 }
 

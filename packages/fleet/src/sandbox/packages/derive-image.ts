@@ -2,11 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
-import * as z from 'zod'
 import type { JoinedPackages } from '@flotilla/protocol/agent-packages'
-import { readJsonDocument } from '@flotilla/foundation/config'
 import type { OutboundProxies } from '@flotilla/foundation/platform'
-import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Engine } from '../engine/connect-engine.ts'
 import { labelKeys } from '../hardening/container-options.ts'
@@ -16,12 +13,12 @@ import { noteUse } from '../image/image-uses.ts'
 import { heldById, imageId, knownImage, noteImage } from '../image/known-images.ts'
 import { packagesImageName, pruneImages } from '../image/prune-images.ts'
 import type { EnsurePackages, PackageImage } from '../package-images.ts'
-import { lockDigest, packageLockSchema, packagesKey } from '../package-lock.ts'
+import { lockDigest, packagesKey } from '../package-lock.ts'
 import type { PackageLock } from '../package-lock.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { homeTag, sandboxHardening } from '../sandbox-spec.ts'
 import { tarArchive, tarDirectory, tarFile } from '../tar-archive.ts'
-import type { TarEntry } from '../tar-archive.ts'
+import { failed, mustRun, quoted } from './build-steps.ts'
 import { startBuildContainer } from './build-container.ts'
 import type { BuildContainer } from './build-container.ts'
 import { aptHosts, readHostRegistries } from './host-registries.ts'
@@ -29,6 +26,7 @@ import type { HostPlaces, HostRegistries } from './host-registries.ts'
 import { missingPackage } from './missing-package.ts'
 import { absentFrom, readList } from './read-list.ts'
 import type { ListedPackage } from './read-list.ts'
+import { differs, lockOf, npmFiles, requirementsOf } from './read-lock.ts'
 import { programsPath } from './programs-path.ts'
 import { openRegistryProxy } from './registry-proxy.ts'
 
@@ -36,8 +34,6 @@ import { openRegistryProxy } from './registry-proxy.ts'
 const buildTimeoutMs = 30 * 60_000
 /** How many images with packages are kept for one home. */
 const keptImagesMax = 16
-/** The size of the part of a failed step's output that is quoted, in characters. */
-const quotedMaxChars = 1_200
 
 /** Files of `images/packages` that are copied into the container. */
 const recipeFiles = ['fetch.sh', 'fetch-pip.py', 'install.sh', 'list.sh'] as const
@@ -144,7 +140,7 @@ async function build(options: DeriveOptions, base: DeriveBase, of: Derivation): 
     await layConfiguration(container, registries, of.lock)
     await fetch(container, of, proxy.refused)
     await proxy.close()
-    const lock = await lockOf(base, container, of)
+    const lock = await lockOf(container, { ...of, architecture: base.engine.architecture })
     const held = of.lock === null ? await heldImage(options, base, lock) : null
     if (held !== null) return { id: held, lock, installed: null }
     of.progress('Installing the downloaded packages without a network')
@@ -211,40 +207,6 @@ async function layConfiguration(
   ])
 }
 
-/** Returns the exact versions and digests of the locked pip packages, in the form that pip reads. */
-function requirementsOf({ pip }: PackageLock): string {
-  return pip.map(({ name, version, sha256 }) => `${name}==${version} --hash=sha256:${sha256}\n`).join('')
-}
-
-const npmLockSchema = z.looseObject({
-  packages: z.record(
-    z.string(),
-    z.looseObject({
-      name: z.string().optional(),
-      version: z.string().optional(),
-      integrity: z.string().optional(),
-      dependencies: z.record(z.string(), z.string()).optional(),
-    }),
-  ),
-})
-
-function npmFiles({ npm_lock: text }: PackageLock, file: (name: string, content: string) => TarEntry) {
-  if (text === '') return []
-  const { dependencies } = npmLockOf(text).packages[''] ?? {}
-  const manifest = JSON.stringify({ name: 'flotilla-packages', private: true, dependencies })
-  return [
-    tarDirectory('npm', { uid: 0, mode: 0o755 }),
-    file('npm/package.json', manifest),
-    file('npm/package-lock.json', text),
-  ]
-}
-
-function npmLockOf(text: string) {
-  const reading = readJsonDocument(text, npmLockSchema)
-  if (reading.ok) return reading.document.value
-  throw failed(`npm’s lock file is invalid: ${reading.reason}`)
-}
-
 /** Downloads the packages: by name for a new lock, else in exactly the locked versions. */
 async function fetch(
   container: BuildContainer,
@@ -276,65 +238,6 @@ async function fetch(
   const why =
     others === '' ? '' : `\nIt asked for ${others}, which is no registry of this machine’s configuration.`
   throw failed(`the packages could not be downloaded:${why}\n${quoted(done.output)}`)
-}
-
-/** Returns the lock of what was downloaded. With a given lock, rejects if any file differs from it. */
-async function lockOf(base: DeriveBase, container: BuildContainer, of: Derivation): Promise<PackageLock> {
-  const listed = readList(await mustRun(container, ['sh', '/fetch/recipe/list.sh', 'fetched']))
-  const npmLock = await mustRun(container, [
-    'sh',
-    '-c',
-    'cat /fetch/npm/package-lock.json 2> /dev/null || true',
-  ])
-  const filesOf = (kind: 'apt' | 'pip') =>
-    listed
-      .filter((one) => one.kind === kind)
-      .map(({ name, version, file, sha256 }) => ({ name, version, file, sha256 }))
-  const reading = packageLockSchema.safeParse({
-    lock_version: 1,
-    architecture: base.engine.architecture,
-    packages: of.packages,
-    apt: filesOf('apt'),
-    pip: filesOf('pip'),
-    npm: npmLock === '' ? [] : npmEntries(npmLock),
-    npm_lock: npmLock,
-  })
-  if (!reading.success) throw failed(`the downloaded packages are not as expected: ${reading.error.message}`)
-  if (of.lock === null || lockDigest(of.lock) === lockDigest(reading.data)) return reading.data
-  throw differs(differences(of.lock, reading.data))
-}
-
-function differs(how: string): SandboxError {
-  return new SandboxError(
-    'lock-differs',
-    `The registries delivered other files than those in the lock: ${how}.\nRepair: if a new version is acceptable, choose the newest versions with flotilla image rebuild AGENT.`,
-  )
-}
-
-function npmEntries(text: string): PackageLock['npm'] {
-  return Object.entries(npmLockOf(text).packages).flatMap(([path, { name, version, integrity = '' }]) =>
-    path === '' || version === undefined
-      ? []
-      : [
-          {
-            name: name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
-            version,
-            integrity,
-          },
-        ],
-  )
-}
-
-/** Names the first packages of which one lock has a file that the other lacks. Pure. */
-function differences(one: PackageLock, other: PackageLock): string {
-  const files = (lock: PackageLock) =>
-    [...lock.apt, ...lock.pip].map(({ name, version, sha256 }) => `${name} ${version} ${sha256.slice(0, 12)}`)
-  const [before, now] = [new Set(files(one)), new Set(files(other))]
-  const changed = [
-    ...[...before].filter((file) => !now.has(file)),
-    ...[...now].filter((file) => !before.has(file)),
-  ].slice(0, 5)
-  return changed.length === 0 ? 'npm’s lock file' : changed.join(', ')
 }
 
 /** Reads the package databases of the image; rejects if they lack a locked package. */
@@ -392,29 +295,6 @@ async function store(
       .catch(() => undefined)
     throw error
   }
-}
-
-/** Runs a step that has to succeed; returns its standard output. */
-async function mustRun(container: BuildContainer, command: readonly string[]): Promise<string> {
-  const done = await container.run({ command })
-  if (done.code === 0) return done.stdout
-  throw failed(`a step of the installation failed:\n${quoted(done.output)}`)
-}
-
-/** Returns the end of a step's output without credentials of addresses; registries and packages printed it. */
-function quoted(output: string): string {
-  const text = output
-    .trim()
-    .slice(-quotedMaxChars)
-    .replace(/\/\/[^/\s@]+@/g, '//')
-  return sanitizeForPrompt(text)
-}
-
-function failed(reason: string): SandboxError {
-  return new SandboxError(
-    'packages-failed',
-    `The image with packages was not built: ${reason}\nRepair: correct what the output names, or remove the package from the list.`,
-  )
 }
 
 /** Folder of the sockets of registry proxies; a mesh that was killed leaves its socket there. */
