@@ -76,6 +76,7 @@ const reads: Readonly<Record<string, string>> = {
   changes: '',
   'credentials list': '',
   'egress list': '',
+  'packages list': '',
   'packages show': 'writer',
   'image list': '',
   'credentials requests': '',

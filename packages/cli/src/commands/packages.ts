@@ -25,6 +25,12 @@ export function addPackagesCommand(program: Command, deps: CliDeps): void {
       '\nExamples:\n  $ flotilla packages show writer\n  $ flotilla packages set writer --toolbox python --apt ffmpeg --npm typescript@5',
     )
   packages
+    .command('list', { isDefault: true })
+    .summary('agents with packages')
+    .description('Lists the requested packages of agents and the file of each lock.')
+    .addHelpText('after', '\nExample:\n  $ flotilla packages list')
+    .action(commandAction(deps, list))
+  packages
     .command('show')
     .summary('the packages of an agent')
     .description('Shows the requested packages of an agent and the locked versions.')
