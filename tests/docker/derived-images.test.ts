@@ -103,21 +103,23 @@ withEngine(
       const list = { apt: [], npm: ['semver@7.7.2'], pip: [] }
       const { lock, id } = await images().ensure(list, { lock: null, progress })
       await remove(id)
-      let look: Promise<{ readonly network: string | undefined; readonly sockets: number }> | null = null
+      const looks: Promise<{ readonly network: string | undefined; readonly sockets: number }>[] = []
       await images().ensure(list, {
         lock,
         progress: (step) => {
           if (!/without a network/.test(step)) return
-          look = (async () => {
-            const label = [`flotilla.home=${home().homeTag}`, 'flotilla.role=packages']
-            const [container] = await engine.docker.listContainers({ filters: { label } })
-            const { HostConfig } = await engine.docker.getContainer(container!.Id).inspect()
-            const sockets = await namesIn(registriesFolderOf(home()))
-            return { network: HostConfig.NetworkMode, sockets: sockets.length }
-          })()
+          looks.push(
+            (async () => {
+              const label = [`flotilla.home=${home().homeTag}`, 'flotilla.role=packages']
+              const [container] = await engine.docker.listContainers({ filters: { label } })
+              const { HostConfig } = await engine.docker.getContainer(container!.Id).inspect()
+              const sockets = await namesIn(registriesFolderOf(home()))
+              return { network: HostConfig.NetworkMode, sockets: sockets.length }
+            })(),
+          )
         },
       })
-      expect(await look).toEqual({ network: 'none', sockets: 0 })
+      expect(await Promise.all(looks)).toEqual([{ network: 'none', sockets: 0 }])
     })
 
     it('a name that apt lacks is named', { timeout: 600_000 }, async () => {

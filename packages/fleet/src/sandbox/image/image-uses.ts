@@ -24,14 +24,13 @@ const useSchema = z.strictObject({ home: z.string(), folder: z.string(), images:
  */
 export async function noteUse(
   cacheDirectory: string,
-  home: ImageUser,
+  home: ImageUser & { /** How many images are kept; 2 if omitted. */ readonly keptMax?: number },
   image: string,
-  keptMax: number = keptPerHome,
 ): Promise<void> {
   const folder = usesFolder(cacheDirectory)
   const path = join(folder, `${nameOf(home.id, home.folder)}.json`)
   const before = (await readUse(path))?.images ?? []
-  const images = [image, ...before.filter((id) => id !== image)].slice(0, keptMax)
+  const images = [image, ...before.filter((id) => id !== image)].slice(0, home.keptMax ?? keptPerHome)
   await mkdir(markFolder(cacheDirectory), { recursive: true, mode: 0o700 })
   await writeFile(markPath(cacheDirectory, image), '', { flag: 'a', mode: 0o600 })
   if (before.join() === images.join()) return

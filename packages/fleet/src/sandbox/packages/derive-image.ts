@@ -112,8 +112,8 @@ function referenceOf({ image }: DeriveBase, lock: PackageLock): string {
 
 async function note({ cacheDirectory, homeId, volumesFolder }: DeriveOptions, image: string): Promise<void> {
   // Recorded under another id than agent images, so that the images of each kind are kept for a home.
-  const home = { id: `${homeId} packages`, folder: dirname(volumesFolder) }
-  await noteUse(cacheDirectory, home, image, keptImagesMax)
+  const home = { id: `${homeId} packages`, folder: dirname(volumesFolder), keptMax: keptImagesMax }
+  await noteUse(cacheDirectory, home, image)
 }
 
 async function build(options: DeriveOptions, base: DeriveBase, of: Derivation): Promise<PackageImage> {
