@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type Dockerode from 'dockerode'
 import { agentSandbox } from '../packages/fleet/src/agents/lifecycle/agent-sandbox.ts'
+import { agentSize } from '../packages/fleet/src/sandbox/sandbox-spec.ts'
 import { containerOptions } from '../packages/fleet/src/sandbox/hardening/container-options.ts'
 import { atStartShare } from '../packages/fleet/src/sandbox/docker/own-share.ts'
 import { startShareOf } from '../packages/fleet/src/sandbox/start-shares.ts'
@@ -56,6 +57,7 @@ export function containerVariants(ground: BenchGround): Readonly<Record<VariantN
       loopLimits: {},
       programs: { environment: {}, files: {}, mark: '' },
       packages: { key: '', image: null },
+      size: agentSize(kind),
       placed: { rung: 'container', wish: { wanted: 'container', floor: 'container' }, fallback: null },
     }),
   })

@@ -8,6 +8,7 @@ import { cachesFolder } from '@flotilla/protocol/compiled-modules'
 import { isolationRungs } from '@flotilla/protocol/isolation'
 import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { agentSandbox } from '../packages/fleet/src/agents/lifecycle/agent-sandbox.ts'
+import { agentSize } from '../packages/fleet/src/sandbox/sandbox-spec.ts'
 import { createMeshIdentity } from '../packages/fleet/src/agents/connection/mesh-identity.ts'
 import { writeFileAtomically } from '../packages/foundation/src/config/atomic-file.ts'
 import { silentLog } from '../packages/foundation/src/platform/log.ts'
@@ -254,6 +255,7 @@ function specOf(
     loopLimits: {},
     programs: { environment: {}, files: {}, mark: '' },
     packages: { key: '', image: null },
+    size: agentSize('worker'),
     placed: { rung, wish: { wanted: rung, floor: rung }, fallback: null },
   })
 }

@@ -29,6 +29,19 @@ export const agentProblems = {
     repair:
       'Correct agents.AGENT.packages in config/settings.json, then: flotilla restart AGENT. The detail names the package or the registry.',
   },
+  'machine-full': {
+    status: 503,
+    title: 'The agent waits for memory of this machine',
+    retryable: true,
+    repair:
+      'Its work waits until other agents end or hibernate. To free memory now: flotilla hibernate AGENT for one that the detail names.',
+  },
+  'size-unavailable': {
+    status: 503,
+    title: 'The machine is too small for the size of the agent',
+    retryable: false,
+    repair: 'Reduce agents.AGENT.size in config/settings.json, then: flotilla restart AGENT.',
+  },
   'browser-unavailable': {
     status: 503,
     title: 'No browser is available for this agent',

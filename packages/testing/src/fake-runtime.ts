@@ -77,6 +77,7 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
     crossesMachines: false,
     browsers: null,
     packages: null,
+    capacity: () => null,
     listenHost: () => '127.0.0.1',
     meshAddress: () => '127.0.0.1',
     networks: async () => [{ address: '10.64.0.0', prefix: 22, own: true }],

@@ -11,6 +11,7 @@ import { createAgentTokens } from './connection/agent-tokens.ts'
 import type { TokenOwner } from './connection/agent-tokens.ts'
 import type { MeshIdentity } from './connection/mesh-identity.ts'
 import type { AgentContext, FleetSettings, LiveSandboxes } from './lifecycle/agent-context.ts'
+import { createMachineRoom } from './lifecycle/machine-room.ts'
 import { createAgentPackages } from './lifecycle/agent-packages.ts'
 import type { AgentPackages } from './lifecycle/agent-packages.ts'
 import type { AgentPlacing } from './lifecycle/agent-placing.ts'
@@ -86,6 +87,7 @@ export function createFleet(deps: FleetDeps): Fleet {
     sandboxes.lastUsed.delete(agentId)
     sandboxes.placed.delete(agentId)
     sandboxes.startedPackages.delete(agentId)
+    sandboxes.startedSizes.delete(agentId)
     sandboxes.links.forget(agentId)
   })
   return {
@@ -126,6 +128,11 @@ function createContext(deps: FleetDeps): AgentContext {
     }),
     sandboxes,
     settings: deps,
+    room: createMachineRoom({
+      capacity: deps.runtime.capacity,
+      agents,
+      startedSizes: sandboxes.startedSizes,
+    }),
     packages: createAgentPackages({
       ...deps,
       onRebuilt: (key) => {
@@ -144,6 +151,7 @@ function noSandboxes(deps: FleetDeps, links: AgentLinks): LiveSandboxes {
     startedModels: new Map(),
     startedPrograms: new Map(),
     startedPackages: new Map(),
+    startedSizes: new Map(),
     lastUsed: new Map(),
     placed: new Map(),
     connect: (agentId, address) =>

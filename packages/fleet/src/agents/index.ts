@@ -1,7 +1,7 @@
 import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
 import type { PermissionStore } from '@flotilla/identity/access'
 import { createPermissionGrants } from '@flotilla/identity/access'
-import { dataLimitBytes, hibernateAfterMs, isolationWish } from '@flotilla/foundation/config'
+import { agentSettingsOf, dataLimitBytes, hibernateAfterMs, isolationWish } from '@flotilla/foundation/config'
 import type { Isolation } from '../isolation/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import { rootOf } from '@flotilla/identity/events'
@@ -86,6 +86,8 @@ export function agentsModule(kernel: FleetKernel, needs: AgentsNeeds): MeshModul
     grants: createPermissionGrants(permissions),
     meshIdentity,
     dataLimitBytes: (agentId) => dataLimitBytes(kernel.settings(), rootOf(kernel.identityEvents, agentId)),
+    sizeSettings: (agentId) =>
+      agentSettingsOf(kernel.settings(), rootOf(kernel.identityEvents, agentId)).size ?? {},
     restartsPerHour: () => kernel.settings().restarts_per_hour,
     hibernateAfterMs: (agentId) =>
       hibernateAfterMs(kernel.settings(), rootOf(kernel.identityEvents, agentId)),

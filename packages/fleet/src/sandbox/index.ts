@@ -11,6 +11,7 @@ export type { PackageLock } from './package-lock.ts'
 export type { ReportStep } from './report-step.ts'
 export { reasonOf, SandboxError, sandboxWords } from './sandbox-error.ts'
 export type {
+  Capacity,
   DataReading,
   DataUse,
   RungTrial,
@@ -19,6 +20,14 @@ export type {
   SandboxState,
   SandboxUse,
 } from './sandbox-runtime.ts'
-export { fileCountMax, homeLabel, homeTag, sandboxHardening, sandboxSizes } from './sandbox-spec.ts'
-export type { SandboxSpec } from './sandbox-spec.ts'
+export {
+  agentSize,
+  fileCountMax,
+  homeLabel,
+  homeTag,
+  sandboxHardening,
+  sandboxSizes,
+  sizeMark,
+} from './sandbox-spec.ts'
+export type { AgentSize, SandboxSpec } from './sandbox-spec.ts'
 export type { WallReport } from './wall-report.ts'

@@ -51,6 +51,11 @@ export interface SandboxPlace {
   meshAddress(): string
   /** Returns the engine's current networks, which the egress filter closes to agents. Known after `prepare`. */
   networks(): Promise<readonly SandboxNetwork[]>
+  /**
+   * Returns what the machine has for sandboxes; null if something else distributes its resources, or nothing limits
+   * sandboxes. Known after `prepare`.
+   */
+  capacity(): Capacity | null
   /** Creates network, firewall rules and image. Idempotent. Reports progress in plain words. */
   prepare(options: { readonly progress: ReportStep; readonly signal?: AbortSignal }): Promise<void>
   /**
@@ -123,6 +128,11 @@ export interface SandboxData {
     tar: AsyncIterable<Uint8Array>,
     options: { readonly dataLimitBytes: number },
   ): Promise<void>
+}
+
+export interface Capacity {
+  readonly memoryBytes: number
+  readonly cpus: number
 }
 
 export interface RungTrial {

@@ -51,6 +51,38 @@ function sizeOf(
   return { memoryLimitBytes: memoryBytes, cpu: { quotaUs: Math.round(cpu * periodUs), periodUs } }
 }
 
+/** The limits that an owner can set for an agent. */
+export type AgentSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu' | 'pidsLimit' | 'tmpSizeBytes'>
+
+/** Returns the size of an agent: what the owner set, and the default of its kind for the rest. Pure. */
+export function agentSize(
+  kind: SandboxSpec['kind'],
+  set: {
+    readonly memory_mb?: number | undefined
+    readonly cpus?: number | undefined
+    readonly pids?: number | undefined
+    readonly tmp_mb?: number | undefined
+  } = {},
+): AgentSize {
+  const { memoryLimitBytes, cpu } = sandboxSizes[kind]
+  const mb = 1024 * 1024
+  const { memory_mb: memoryMb, cpus, pids = containerLimits.pids, tmp_mb: tmpMb } = set
+  return {
+    memoryLimitBytes: memoryMb === undefined ? memoryLimitBytes : memoryMb * mb,
+    cpu: cpus === undefined ? cpu : { quotaUs: Math.round(cpus * cpu.periodUs), periodUs: cpu.periodUs },
+    pidsLimit: pids,
+    tmpSizeBytes: tmpMb === undefined ? containerLimits.tmpBytes : tmpMb * mb,
+  }
+}
+
+/** Returns a mark by which sizes are compared; empty for the default of the kind. Pure. */
+export function sizeMark(kind: SandboxSpec['kind'], size: AgentSize): string {
+  const markOf = ({ memoryLimitBytes, cpu, pidsLimit, tmpSizeBytes }: AgentSize) =>
+    [memoryLimitBytes, cpu.quotaUs, cpu.periodUs, pidsLimit, tmpSizeBytes].join('/')
+  const mark = markOf(size)
+  return mark === markOf(agentSize(kind)) ? '' : mark
+}
+
 /** Hardening of every agent container, whatever its kind. */
 export const sandboxHardening = {
   uid: 1000,

@@ -15,6 +15,8 @@ export const agentSettingsSchema = z.strictObject({
   isolation_mode: ofOneAgent.isolationMode.optional(),
   /** How much the agent's models think, and the maximum length of their answers, in each kind of run. */
   answers: ofOneAgent.answers.optional(),
+  /** Memory, processors, processes and /tmp of the agent's container. */
+  size: ofOneAgent.size.optional(),
   /** Packages of apt, npm and pip in the agent's image. */
   packages: z.optional(ofOneAgent.packages),
 })
@@ -29,6 +31,7 @@ const placeOf: Readonly<Record<Field, (agentId: string) => readonly string[]>> =
   allowed_hosts: (agentId) => ['egress', 'allowed_hosts', agentId],
   isolation: (agentId) => ['agents', agentId, 'isolation'],
   isolation_mode: (agentId) => ['agents', agentId, 'isolation_mode'],
+  size: (agentId) => ['agents', agentId, 'size'],
   packages: (agentId) => ['agents', agentId, 'packages'],
   answers: (agentId) => ['agents', agentId, 'answers'],
 }

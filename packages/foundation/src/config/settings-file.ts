@@ -138,6 +138,19 @@ const hibernateAfter = z.number().min(hibernateAfterMinutes.min).max(hibernateAf
 const isolation = z.enum(isolationRungs)
 const isolationMode = z.enum(isolationModes)
 
+/** What an agent's container may use. Omitted members have the default of the agent's kind. */
+const agentSize = z.strictObject({
+  /** Memory, in MB of 1024 × 1024 bytes. */
+  memory_mb: z.number().int().min(128).max(1_048_576).optional(),
+  /** Processors: 0.5 is half of one. */
+  cpus: z.number().min(0.05).max(1024).optional(),
+  /** Processes and threads at the same time. */
+  pids: z.number().int().min(64).max(32_768).optional(),
+  /** The size of /tmp, in MB; its files count toward the memory. */
+  tmp_mb: z.number().int().min(16).max(65_536).optional(),
+})
+export type AgentSizeSettings = z.infer<typeof agentSize>
+
 /** Schemas of the settings that one agent can have. */
 export const ofOneAgent = {
   isolation,
@@ -148,6 +161,7 @@ export const ofOneAgent = {
   allowedHosts,
   answers: answersSchema,
   packages: packageListSchema,
+  size: agentSize,
 }
 
 export const settingsSchema = z.strictObject({
@@ -180,6 +194,8 @@ export const settingsSchema = z.strictObject({
         hibernate_after_minutes: hibernateAfter.optional(),
         isolation: isolation.optional(),
         isolation_mode: isolationMode.optional(),
+        /** Memory, processors, processes and /tmp. A change takes effect at the agent's next run. */
+        size: agentSize.optional(),
         /** Packages of apt, npm and pip in the agent's image. A change takes effect at the agent's next run. */
         packages: z.optional(packageListSchema),
         /** Overrides the fleet's settings, one by one. */

@@ -6,6 +6,8 @@ import type { PermissionGrants } from '@flotilla/identity/access'
 import { raisedPeriod, requireAtTerminal } from '@flotilla/identity/access'
 import type { Caller } from '@flotilla/identity/access'
 import { defaultBudget } from '@flotilla/fleet/agents'
+import { agentSize } from '@flotilla/fleet/sandbox'
+import type { AgentSize } from '@flotilla/fleet/sandbox'
 import type { SettingsFile } from '@flotilla/foundation/config'
 import { namesMany, searchesByItself } from '@flotilla/inference/models'
 import type { CurrentFleet } from './current-fleet.ts'
@@ -98,7 +100,7 @@ export function aboveSettings(
   }
 }
 
-/** Throws Problem `human-only` if anyone but an owner would add packages to the image of an agent. */
+/** Throws Problem `human-only` if anyone but an owner would add packages to an agent, or give it a larger size. */
 export function requireMayInstall(
   caller: Caller,
   { agents }: Pick<FleetTemplate, 'agents'>,
@@ -111,7 +113,19 @@ export function requireMayInstall(
       then[from].some((name) => !now[from].includes(name)),
     )
     if (added) requireAtTerminal(caller, 'add packages to the image of an agent')
+    const before = agentSize('worker', current.settingsOf(id).size)
+    const after = agentSize('worker', settings?.size)
+    if (isLarger(after, before)) requireAtTerminal(caller, 'give an agent a larger size')
   }
+}
+
+function isLarger(one: AgentSize, other: AgentSize): boolean {
+  return (
+    one.memoryLimitBytes > other.memoryLimitBytes ||
+    one.cpu.quotaUs > other.cpu.quotaUs ||
+    one.pidsLimit > other.pidsLimit ||
+    one.tmpSizeBytes > other.tmpSizeBytes
+  )
 }
 
 /** Throws Problem `unprocessable` if the template has settings of agents and config/settings.json is broken. */

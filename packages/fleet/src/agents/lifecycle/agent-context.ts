@@ -1,7 +1,9 @@
+import type { AgentSizeSettings } from '@flotilla/foundation/config'
 import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { AgentConnection } from '../connection/agent-connection.ts'
 import type { AgentAddress } from '../connection/agent-exchange.ts'
 import type { AgentLinks } from '../connection/agent-links.ts'
+import type { MachineRoom } from './machine-room.ts'
 import type { AgentPackages } from './agent-packages.ts'
 import type { AgentPlacing, Placed } from './agent-placing.ts'
 import type { MeshEndpoint } from './agent-sandbox.ts'
@@ -39,6 +41,7 @@ export interface AgentContext extends Pick<
   readonly settings: FleetSettings
   readonly placing: AgentPlacing
   readonly packages: AgentPackages
+  readonly room: MachineRoom
 }
 
 /** In-memory state of running sandboxes and their connections; lost when the process ends. */
@@ -56,6 +59,8 @@ export interface LiveSandboxes {
   readonly startedPrograms: Map<string, string>
   /** The digest of the list of packages of each running sandbox; empty without packages. */
   readonly startedPackages: Map<string, string>
+  /** The mark of the size of each running sandbox; empty for the default. */
+  readonly startedSizes: Map<string, string>
   /** When each running agent got its last request, milliseconds since 1970. */
   readonly lastUsed: Map<string, number>
   /** The isolation level of each running sandbox, and the level that was requested at its start. */
@@ -77,6 +82,8 @@ export interface FleetSettings {
   readonly restartsPerHour: () => number
   /** Returns how long an agent must be idle before it hibernates, in milliseconds; null for never. */
   readonly hibernateAfterMs: (agentId: string) => number | null
+  /** Returns the size that the owner set for the agent. */
+  readonly sizeSettings: (agentId: string) => AgentSizeSettings
   /** Returns the limit of the agent's data below /data, bytes. */
   readonly dataLimitBytes: (agentId: string) => number
 }

@@ -2,8 +2,8 @@ import { agentLinkVariables } from '@flotilla/protocol/agent-link'
 import type { AgentLinkKey } from '@flotilla/protocol/agent-link'
 import { isolationRungSchema } from '@flotilla/protocol/isolation'
 import { createHash } from 'node:crypto'
-import { sandboxHardening, sandboxSizes } from '../../sandbox/index.ts'
-import type { SandboxSpec } from '../../sandbox/index.ts'
+import { sizeMark } from '../../sandbox/index.ts'
+import type { AgentSize, SandboxSpec } from '../../sandbox/index.ts'
 import type { AgentRecord } from '../registry/agent-record.ts'
 import type { Placed } from './agent-placing.ts'
 import type { JoinedSetup } from './program-setup.ts'
@@ -21,6 +21,9 @@ export const programsLabel = 'flotilla.programs'
 
 /** Label with the digest of the list of packages in the sandbox's image; empty without packages. */
 export const packagesLabel = 'flotilla.packages'
+
+/** Label with the mark of the sandbox's size; empty for the default. */
+export const sizeLabel = 'flotilla.size'
 
 /** Labels with a sandbox's isolation level, the requested level and the reason for a difference; read at adoption. */
 const isolationLabels = {
@@ -51,6 +54,7 @@ export function agentSandbox(options: {
   readonly briefingDirectory: string
   /** Loop limits by variable name. */
   readonly loopLimits: Readonly<Record<string, string>>
+  readonly size: AgentSize
   readonly dataLimitBytes: number
   readonly placed: Placed
   readonly programs: JoinedSetup
@@ -65,9 +69,7 @@ export function agentSandbox(options: {
     kind: agent.kind,
     image: packages.image,
     isolation: options.placed.rung,
-    ...sandboxSizes[agent.kind],
-    pidsLimit: sandboxHardening.pidsLimit,
-    tmpSizeBytes: sandboxHardening.tmpSizeBytes,
+    ...options.size,
     dataLimitBytes: options.dataLimitBytes,
     environment: {
       ...options.programs.environment,
@@ -99,6 +101,8 @@ export function agentSandbox(options: {
 }
 
 function startLabels(options: {
+  readonly agent: AgentRecord
+  readonly size: AgentSize
   readonly startId: string
   readonly endpoint: MeshEndpoint
   readonly model: string | null
@@ -111,6 +115,7 @@ function startLabels(options: {
     [modelLabel]: options.model ?? '',
     [programsLabel]: options.programs.mark,
     [packagesLabel]: options.packages.key,
+    [sizeLabel]: sizeMark(options.agent.kind, options.size),
   }
 }
 

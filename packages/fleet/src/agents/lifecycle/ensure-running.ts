@@ -1,6 +1,7 @@
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import { Problem } from '@flotilla/protocol/problem'
 import type { AgentConnection, AgentConnections } from '../connection/agent-connection.ts'
+import { agentSize, sizeMark } from '../../sandbox/index.ts'
 import type { AgentContext } from './agent-context.ts'
 import { endSandbox } from './end-sandbox.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
@@ -73,7 +74,7 @@ export function createAgentConnections(
   }
 
   /**
-   * Returns whether agent, packages, what its programs find, default model or isolation level changed so that the
+   * Returns whether agent, size, packages, what its programs find, default model or isolation level changed so that the
    * sandbox must be re-created.
    */
   const isOutdated = (agentId: string): boolean => {
@@ -84,6 +85,7 @@ export function createAgentConnections(
       (startedWith !== undefined && model !== null && startedWith !== model) ||
       hasOtherPrograms(context, agentId) ||
       hasOtherPackages(context, agentId) ||
+      hasOtherSize(context, agentId) ||
       isMisplaced(context.sandboxes.placed.get(agentId), context.placing.wishOf(agentId))
     )
   }
@@ -125,6 +127,12 @@ export function createAgentConnections(
 function hasOtherPackages({ sandboxes, packages }: AgentContext, agentId: string): boolean {
   const started = sandboxes.startedPackages.get(agentId)
   return started !== undefined && started !== packages.keyOf(agentId)
+}
+
+function hasOtherSize({ agents, sandboxes, settings }: AgentContext, agentId: string): boolean {
+  const started = sandboxes.startedSizes.get(agentId)
+  const { kind } = agents.require(agentId).record
+  return started !== undefined && started !== sizeMark(kind, agentSize(kind, settings.sizeSettings(agentId)))
 }
 
 /** Throws the Problem `agent-quarantined` for an agent that only a trial start or a person may start. */

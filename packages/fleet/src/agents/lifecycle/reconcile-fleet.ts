@@ -8,6 +8,7 @@ import {
   packagesLabel,
   placedOf,
   programsLabel,
+  sizeLabel,
   startIdLabel,
 } from './agent-sandbox.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
@@ -101,6 +102,7 @@ function adopt(context: AgentContext, row: AgentRow, sandbox: SandboxState): voi
   context.sandboxes.startedModels.set(id, startedWith)
   context.sandboxes.startedPrograms.set(id, sandbox.labels[programsLabel] ?? '')
   context.sandboxes.startedPackages.set(id, sandbox.labels[packagesLabel] ?? '')
+  context.sandboxes.startedSizes.set(id, sandbox.labels[sizeLabel] ?? '')
   if (startedWith !== (row.record.model ?? context.settings.defaultModel()))
     context.sandboxes.outdated.set(id, startedWith)
   context.database.transaction(() => {

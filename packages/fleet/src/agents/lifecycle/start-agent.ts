@@ -1,7 +1,8 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import { reasonOf } from '../../sandbox/index.ts'
+import { agentSize, reasonOf, sizeMark } from '../../sandbox/index.ts'
+import type { AgentSize } from '../../sandbox/index.ts'
 import type { AgentContext } from './agent-context.ts'
 import type { Placed } from './agent-placing.ts'
 import { refuseArchived } from '../registry/agent-table.ts'
@@ -24,7 +25,7 @@ export interface AgentStarts {
   /**
    * Resolves when the agent answers; at once if the agent is running and `fresh` is not set. `fresh` re-creates the
    * sandbox, unless a start is in progress. Problems `unknown-agent`, `agent-unavailable`, `not-configured`,
-   * `data-full`, `isolation-unavailable`, `packages-unavailable`.
+   * `data-full`, `isolation-unavailable`, `packages-unavailable`, `machine-full`, `size-unavailable`.
    */
   start(agentId: string, options?: { readonly fresh?: boolean }): Promise<void>
   /** Aborts the agent's start in progress; that start then fails with this reason. */
@@ -49,11 +50,17 @@ export function createAgentStarts(context: AgentContext, meter: DataMeter): Agen
         const placed = { wish, ...(await context.placing.place(wish)) }
         if (row.state.kind === 'restarting' || row.state.kind === 'quarantined') noteRestart(context, agentId)
         await meter.requireRoom(row)
-        const packages = {
-          key: context.packages.keyOf(agentId),
-          image: await context.packages.imageOf(agentId),
+        const size = agentSize(row.record.kind, context.settings.sizeSettings(agentId))
+        const leave = context.room.enter({ agentId, kind: row.record.kind, size })
+        try {
+          const packages = {
+            key: context.packages.keyOf(agentId),
+            image: await context.packages.imageOf(agentId),
+          }
+          await startPlaced(context, { before: row, placed, packages, size }, controller.signal)
+        } finally {
+          leave()
         }
-        await startPlaced(context, { before: row, placed, packages }, controller.signal)
       })
       .finally(() => {
         if (underWay.get(agentId)?.controller === controller) underWay.delete(agentId)
@@ -78,6 +85,7 @@ export function createAgentStarts(context: AgentContext, meter: DataMeter): Agen
 }
 
 interface StartPlan {
+  readonly size: AgentSize
   readonly before: AgentRow
   readonly placed: Placed
   /** The image with the agent's packages, null for the agent image, and the digest of their list. */
@@ -87,11 +95,11 @@ interface StartPlan {
 /** Starts an agent. If its isolation level is no longer available, the start continues at the fallback level. */
 async function startPlaced(
   context: AgentContext,
-  { before, placed, packages }: StartPlan,
+  { before, placed, packages, size }: StartPlan,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await startOnce(context, { before, placed, packages }, signal)
+    await startOnce(context, { before, placed, packages, size }, signal)
   } catch (error) {
     if (placed.rung === 'container' || signal.aborted) throw error
     // The isolation level may be the reason of the failure, so the level is tested again.
@@ -101,7 +109,7 @@ async function startPlaced(
     if (now.rung === placed.rung) throw error
     await startOnce(
       context,
-      { before: context.agents.require(before.record.id), placed: { wish, ...now }, packages },
+      { before: context.agents.require(before.record.id), placed: { wish, ...now }, packages, size },
       signal,
     )
   }
@@ -109,7 +117,7 @@ async function startPlaced(
 
 async function startOnce(
   context: AgentContext,
-  { before, placed, packages }: StartPlan,
+  { before, placed, packages, size }: StartPlan,
   signal: AbortSignal,
 ): Promise<void> {
   const { id } = before.record
@@ -127,6 +135,7 @@ async function startOnce(
   context.sandboxes.startedModels.set(id, model)
   context.sandboxes.startedPrograms.set(id, programs.mark)
   context.sandboxes.startedPackages.set(id, packages.key)
+  context.sandboxes.startedSizes.set(id, sizeMark(before.record.kind, size))
   context.sandboxes.placed.set(id, placed)
   // The tokens of the previous sandbox are invalid now, so subscribers learn that this sandbox is gone (F4).
   if (isLive(before.state.kind)) context.fleetEvents.sandboxGone.publish({ agentId: id, reason: 'restarted' })
@@ -149,6 +158,7 @@ async function startOnce(
         placed,
         programs,
         packages,
+        size,
       }),
     )
     if (!sandbox.address) throw new Error('the container runtime returned no address for the agent')

@@ -32,6 +32,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     }),
     listenHost: () => prepared().network.gateway,
     meshAddress: () => prepared().network.gateway,
+    capacity: () => ({ memoryBytes: prepared().engine.memoryBytes, cpus: prepared().engine.cpus }),
     networks: () => engineNetworks(prepared().engine, tag),
     prepare: (preparing) => prepareHome(home, preparing),
     tryRung: async (rung, progress) => home.rungs.tryIt(rung, await engineWithImage(home), progress),

@@ -1,4 +1,4 @@
-import { release } from 'node:os'
+import { release, totalmem } from 'node:os'
 import type Dockerode from 'dockerode'
 import * as z from 'zod'
 import { engineFindings, type EngineFacts, type Finding } from './engine-findings.ts'
@@ -11,6 +11,8 @@ export interface Engine {
   readonly findings: readonly Finding[]
   readonly architecture: 'x64' | 'arm64'
   readonly cpus: number
+  /** Memory of the machine on which the engine runs. */
+  readonly memoryBytes: number
 }
 
 /** How long the mesh waits for a container engine to answer at its socket, in milliseconds. */
@@ -28,6 +30,7 @@ const infoSchema = z.looseObject({
   KernelVersion: z.string().default(''),
   Architecture: z.string().default('x86_64'),
   NCPU: z.number().default(1),
+  MemTotal: z.number().default(0),
   SecurityOptions: z.array(z.string()).nullish(),
   MemoryLimit: z.boolean().default(false),
   PidsLimit: z.boolean().default(false),
@@ -63,5 +66,7 @@ export async function connectEngine(socketPath: string): Promise<Engine> {
     findings: engineFindings(facts),
     architecture: /aarch64|arm64/.test(info.Architecture) ? 'arm64' : 'x64',
     cpus: info.NCPU,
+    // An engine that does not report its memory is on this machine, as its socket is.
+    memoryBytes: info.MemTotal || totalmem(),
   }
 }

@@ -5,7 +5,7 @@ import { onceFiles } from '@flotilla/protocol/agent-link'
 import { seedEntries } from '../hardening/seed-entries.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import type { SandboxState } from '../sandbox-runtime.ts'
-import { sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
+import { agentSize, sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
 import { tarArchive } from '../tar-archive.ts'
 import { agentObjects, emptyFiles, secretsOf, type PodGround } from './agent-objects.ts'
 import { unlessRefused, type Cluster } from './connect-cluster.ts'
@@ -46,7 +46,7 @@ export async function startPod(
       briefing: Object.fromEntries(texts.filter((text) => !isOnce(text))),
     })
     await removePod(to, name, track.onEnding)
-    const warnings = await putClaim(to, objects.claim)
+    const warnings = [...(await putClaim(to, objects.claim)), ...sizeWarnings(spec)]
     for (const secret of [objects.files, objects.briefing, objects.environment]) await putSecret(to, secret)
     const { metadata } = objects.pod
     const body = { ...objects.pod, metadata: { ...metadata, finalizers: [endFinalizer] } }
@@ -161,6 +161,19 @@ async function putSecret({ cluster, ground }: PreparedCluster, body: V1Secret & 
 
 interface Named {
   readonly metadata: { readonly name: string }
+}
+
+/** Returns what a cluster does not apply of a size: the node limits processes, and /tmp has the size of /dev/shm. */
+function sizeWarnings({ kind, pidsLimit, tmpSizeBytes }: SandboxSpec): readonly string[] {
+  const usual = agentSize(kind)
+  return [
+    ...(pidsLimit === usual.pidsLimit
+      ? []
+      : ['size.pids has no effect in a cluster; its nodes limit processes']),
+    ...(tmpSizeBytes === usual.tmpSizeBytes
+      ? []
+      : ['size.tmp_mb has no effect in a cluster; /tmp has 64 MB']),
+  ]
 }
 
 /** Creates the agent's claim, or keeps an existing claim (S7). Returns warnings for the owner. */

@@ -15,7 +15,7 @@ import type { RunRecord } from '../ledger/run-record.ts'
 import type { RunTable } from '../ledger/run-table.ts'
 import type { RunTasks } from '../ledger/run-tasks.ts'
 
-/** Retry interval while the fleet is paused or the agent is in quarantine, milliseconds. */
+/** Retry interval while the fleet is paused, the agent is in quarantine or waits for memory, milliseconds. */
 const pausedRetryMs = 15_000
 
 /** Problems that only the owner can repair; another attempt would fail in the same way. */
@@ -24,6 +24,7 @@ const ownerRepairs: string[] = [
   'data-full',
   'isolation-unavailable',
   'packages-unavailable',
+  'size-unavailable',
   'agent-archived',
 ]
 
@@ -120,7 +121,7 @@ async function reach(
 function unreachable({ changes, log, clock }: PerformRunDeps, run: RunRecord, error: unknown): void {
   const problem = error instanceof Problem ? error : new Problem('internal-error', { cause: error })
   const { code, detail } = problem
-  if (code === 'fleet-paused' || code === 'agent-quarantined') {
+  if (code === 'fleet-paused' || code === 'agent-quarantined' || code === 'machine-full') {
     // The run did not cause the problem, which people can see. So the run waits and uses no attempt.
     return void changes.move(run, { kind: 'postponed', availableAt: clock.now() + pausedRetryMs })
   }
