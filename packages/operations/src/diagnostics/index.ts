@@ -43,6 +43,7 @@ export { modelFindings } from './doctor/model-findings.ts'
 export { portHolder } from './doctor/port-holder.ts'
 export type { PortHolder } from './doctor/port-holder.ts'
 export { sharedFindings } from './doctor/shared-findings.ts'
+export { sizeFindings } from './doctor/size-findings.ts'
 
 export type JournalKeeper = ReturnType<typeof createJournalKeeper>
 

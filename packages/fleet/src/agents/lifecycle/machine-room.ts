@@ -6,7 +6,7 @@ import type { AgentTable } from '../registry/agent-table.ts'
 
 const mb = 1024 * 1024
 /** Memory of the machine that is left to the mesh, the engine and the system, in bytes. */
-const reserveBytes = 1024 * mb
+export const reserveBytes = 1024 * mb
 /**
  * The part of its limit with which an agent of the default size counts. It uses about as much when it is idle, so that
  * fleets of many small agents start as they do without sizes.

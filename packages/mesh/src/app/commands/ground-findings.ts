@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os'
 import { Problem } from '@flotilla/protocol/problem'
 import { dataLimitBytes, defaultSettings, readSettingsFile } from '@flotilla/foundation/config'
 import type { DataPaths } from '@flotilla/foundation/config'
@@ -7,9 +8,11 @@ import {
   lostHomesFinding,
   ok,
   sharedFindings,
+  sizeFindings,
   warning,
 } from '@flotilla/operations/diagnostics'
 import type { DoctorFinding } from '@flotilla/operations/diagnostics'
+import { reserveBytes } from '@flotilla/fleet/agents'
 import {
   inspectDataBound,
   inspectEngine,
@@ -40,6 +43,7 @@ export async function groundFindings(
     return [
       ...(kind === 'process' ? [nothingIsolated] : await engine(context)),
       ...(await data(context, paths, kind)),
+      ...(kind === 'process' ? [] : await sizes(paths)),
       ...(kind === 'process' ? [] : [...(await shared(context)), ...(await lost(context))]),
     ]
   } catch (error) {
@@ -93,6 +97,17 @@ async function data(context: CommandContext, paths: DataPaths, kind: 'docker' | 
     meteredBecause: bound.kind === 'meter' ? bound.why : null,
     limitMb: settings.data_limit_mb,
     volumes: volumes.map((volume) => ({ ...volume, limitBytes: dataLimitBytes(settings, volume.agentId) })),
+  })
+}
+
+/** Reports whether agents with a size of their own can run at once. */
+async function sizes(paths: DataPaths): Promise<readonly DoctorFinding[]> {
+  const { agents } = await readSettingsFile(paths.settingsFile).catch(() => defaultSettings)
+  return sizeFindings({
+    availableBytes: totalmem() - reserveBytes,
+    sizes: Object.entries(agents).flatMap(([agentId, { size }]) =>
+      size?.memory_mb === undefined ? [] : [{ agentId, memoryMb: size.memory_mb }],
+    ),
   })
 }
 
