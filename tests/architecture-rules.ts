@@ -54,6 +54,7 @@ export const meshModules: readonly MeshModule[] = [
     folder: 'packages/work/src/pauses',
     holds: 'stops the work that no person has requested, of an agent or of the fleet',
   },
+  { folder: 'packages/work/src/harness', holds: 'what programs that drive agents ask for' },
   { folder: 'packages/egress/src/events', holds: 'events about requests of agents to the owner' },
   {
     folder: 'packages/egress/src/credentials',

@@ -148,6 +148,16 @@ export const edgeImports: readonly EdgeImport[] = [
     allowed: ['packages/agent/src/parts/mcp.ts'],
     why: 'loaded with the first server of an agent that has one',
   },
+  {
+    module: '@agentclientprotocol/sdk',
+    allowed: ['packages/agent/src/parts/acp.ts'],
+    why: 'loaded with the first run of an agent that has a harness',
+  },
+  {
+    module: '@modelcontextprotocol/server',
+    allowed: ['packages/agent/src/parts/mcp-server.ts'],
+    why: 'loaded with the first run of an agent that has a harness',
+  },
   { module: 'commander', allowed: ['packages/cli/src/'], why: 'people’s side only' },
   {
     module: 'node:child_process',
@@ -157,10 +167,10 @@ export const edgeImports: readonly EdgeImport[] = [
       'packages/foundation/src/platform/remove-tree.ts',
       'packages/agent/src/builtin-tools/',
       'packages/agent/src/skills/run-skill.ts',
-      'packages/agent/src/mcp-servers/local-transport.ts',
+      'packages/agent/src/programs/piped-program.ts',
       'packages/browser/src/launch/open-screen.ts',
       'packages/cli/src/',
     ],
-    why: 'programs are started by the sandbox adapters, for a backup that a page asks for, the removal of deep trees, the shell tool, the runner of skills, MCP servers, the screen of a browser and the command line',
+    why: 'programs are started by the sandbox adapters, for a backup that a page asks for, the removal of deep trees, the shell tool, the runner of skills, MCP servers and harnesses, the screen of a browser and the command line',
   },
 ]

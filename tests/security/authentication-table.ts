@@ -246,6 +246,7 @@ export const authenticationTable = {
     'POST /mesh/credentials/generate',
     'POST /mesh/credentials/requests',
     'POST /mesh/cron',
+    'POST /mesh/harness/permission',
     'POST /mesh/http',
     'POST /mesh/lease',
     'POST /mesh/mcp',

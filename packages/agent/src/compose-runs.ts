@@ -12,6 +12,7 @@ import type { Log } from '@flotilla/protocol/json-log'
 import { createLearnings, readLearnings } from './learnings/learnings.ts'
 import { createReadFeedback } from './learnings/read-feedback.ts'
 import type { Checkpoints } from './loop/run-files.ts'
+import { createHarnessPart } from './harness/harness-part.ts'
 import { createExecuteRun } from './loop/execute-run.ts'
 import { runLoop } from './loop/run-loop.ts'
 import type { ExecuteRun } from './loop/run-slot.ts'
@@ -102,6 +103,7 @@ export function composeRuns(deps: {
     clock,
     log,
   })
+  const harnessLoop = createHarnessPart({ environment, log })
   const execute = createExecuteRun({
     shared: {
       context,
@@ -120,7 +122,7 @@ export function composeRuns(deps: {
     meshHttp,
     keepReserve: () => keepReserve(environment.dataDirectory),
     tryState: () => tryState(environment.dataDirectory),
-    equip: async (mesh, { onFrame }, signal) => {
+    equip: async (mesh, { hooks: { onFrame }, conversation }, signal) => {
       const withheld = await tools.withheldFor(mesh, signal)
       const subagents = newSubagentPool()
       const model = createMeshModel({
@@ -131,7 +133,12 @@ export function composeRuns(deps: {
         seesImages: withheld.seesImages,
         onWait: (wait) => onFrame({ type: 'model_wait', ...wait }),
       })
-      return { model, subagents, tools: await tools.offeredTo({ mesh, withheld, subagents, signal }) }
+      return {
+        model,
+        subagents,
+        tools: await tools.offeredTo({ mesh, withheld, subagents, signal }),
+        runLoop: (await harnessLoop())?.(conversation ?? '') ?? runLoop,
+      }
     },
     log,
   })

@@ -1,4 +1,7 @@
 import { agentLinkVariables, onceFolderVariable } from '@flotilla/protocol/agent-link'
+import { harnessVariable } from '@flotilla/protocol/harness-variable'
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import type { HarnessProgram } from '@flotilla/protocol/harness-variable'
 import { clamp, limits, wireLimits } from '@flotilla/protocol/limits'
 
 /** The settings that the mesh passes to an agent at its start. None of them is a secret. */
@@ -26,6 +29,8 @@ export interface AgentEnvironment {
   readonly taskIterationsMax: number
   readonly chatRoundsPerTurnMax: number
   readonly chatRoundsPerSessionMax: number
+  /** The program that drives the agent's runs; null for the agent's own loop. */
+  readonly harness: HarnessProgram | null
   /** An open stream gets a comment after this much silence. */
   readonly keepAliveMs: number
   /** Environment for programs that the agent runs: everything but what is meant for the agent process itself. */
@@ -76,6 +81,7 @@ export function readEnvironment(variables: Variables): AgentEnvironment {
     taskIterationsMax: whole(limits.taskIterations, variables['FLOTILLA_MAX_ITERATIONS']),
     chatRoundsPerTurnMax: whole(limits.chatRoundsPerTurn, variables['FLOTILLA_CHAT_MAX_TOOL_ROUNDS']),
     chatRoundsPerSessionMax: whole(limits.chatRoundsPerSession, variables['FLOTILLA_CHAT_MAX_TOTAL_ROUNDS']),
+    harness: readHarness(variables[harnessVariable], complaints),
     keepAliveMs: whole(keepAliveRange, variables['FLOTILLA_KEEP_ALIVE_MS']),
     programEnvironment: programVariables(variables),
   }
@@ -102,6 +108,28 @@ function readLink(variables: Variables, complaints: string[]): AgentEnvironment[
     complaints.push(`${proxyPort} is ${variables[proxyPort] ?? 'missing'}, expected a port number`)
   }
   return { identity: known, proxyPort: port }
+}
+
+/** The mesh writes this variable; its form is checked without a library, which would slow every start. */
+function readHarness(text: string | undefined, complaints: string[]): HarnessProgram | null {
+  if (text === undefined || text === '') return null
+  const program = parsedHarness(text)
+  if (program === null) complaints.push(`${harnessVariable} is not a program as JSON`)
+  return program
+}
+
+function parsedHarness(text: string): HarnessProgram | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (!isJsonObject(value)) return null
+    const { command, environment } = value
+    const words = Array.isArray(command) ? command.filter((word) => typeof word === 'string') : []
+    if (words.length === 0 || !isJsonObject(environment)) return null
+    const entries = Object.entries(environment).map(([name, set]) => [name, String(set)] as const)
+    return { command: words, environment: Object.fromEntries(entries) }
+  } catch {
+    return null
+  }
 }
 
 function readPort(text: string | undefined, complaints: string[]): number {

@@ -28,6 +28,13 @@ export const runProblems = {
     repair:
       'Request a smaller piece of work, or raise FLOTILLA_CHAT_MAX_TOOL_ROUNDS, FLOTILLA_CHAT_MAX_TOTAL_ROUNDS or, for tasks, FLOTILLA_MAX_ITERATIONS in .env.',
   },
+  'harness-failed': {
+    status: 502,
+    title: 'The harness of the agent failed',
+    retryable: true,
+    repair:
+      'Correct what the detail names: flotilla logs AGENT shows the start, agents.*.harness of config/settings.json names the command. Then start the run again.',
+  },
   'model-failed': {
     status: 502,
     title: 'The model returned no usable answer',

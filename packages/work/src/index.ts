@@ -6,6 +6,7 @@ import type { Kernel } from '@flotilla/identity/kernel'
 import { createCheckEffect, createPolicyUse } from '@flotilla/identity/policy'
 import type { PolicyStore } from '@flotilla/identity/policy'
 import { approvalsModule } from './approvals/index.ts'
+import { harnessModule } from './harness/index.ts'
 import { pausesModule } from './pauses/index.ts'
 import { runsModule } from './runs/index.ts'
 import { spawningModule } from './spawning/index.ts'
@@ -54,8 +55,17 @@ export function workModules(kernel: Kernel, { identity, fleet, access, foundatio
     originsOf: (runId) => runs.api.queries.chainOf(runId).map(({ origin }) => origin.kind),
   })
   const pauses = pausesModule(seen, { runs: runs.api, agents })
+  const harness = harnessModule(seen, { checkEffect })
   return {
-    modules: { runs, tasks, spawning, approvals, pauses, policyUse: { api: {}, run: policyUse.run } },
+    modules: {
+      runs,
+      tasks,
+      spawning,
+      approvals,
+      pauses,
+      harness,
+      policyUse: { api: {}, run: policyUse.run },
+    },
     events,
     runs: runs.api,
     tasks: tasks.api,

@@ -7,6 +7,7 @@ import { runChatTurn } from './run-chat-turn.ts'
 import type { RunContext, RunEquipment, RunRules, RunStores } from './loop-deps.ts'
 import type { RunHooks } from './active-run.ts'
 import type { ExecutedRun, ExecuteRun } from './run-slot.ts'
+import { speaksIn } from './run-request.ts'
 import type { RunRequest } from './run-request.ts'
 import { runTask } from './run-task.ts'
 import { runTool } from './run-tool.ts'
@@ -19,8 +20,12 @@ export function createExecuteRun(deps: {
   keepReserve: () => Promise<void>
   /** Rejects if nothing can be written for any reason but a full disk. */
   tryState: () => Promise<void>
-  /** Returns the run's model and tools; called for each run, because permissions change while the agent runs. */
-  equip: (mesh: RunMesh, hooks: Pick<RunHooks, 'onFrame'>, signal: AbortSignal) => Promise<RunEquipment>
+  /** Returns the run's loop, model and tools; called for each run, because permissions change while the agent runs. */
+  equip: (
+    mesh: RunMesh,
+    run: { readonly hooks: Pick<RunHooks, 'onFrame'>; readonly conversation: string | null },
+    signal: AbortSignal,
+  ) => Promise<RunEquipment>
   log: Log
 }): ExecuteRun {
   return async ({ request, inputHash, stepsUsed, hooks, signal }) => {
@@ -34,7 +39,7 @@ export function createExecuteRun(deps: {
     )
     try {
       await deps.keepReserve()
-      const equipment = await deps.equip(mesh, hooks, signal)
+      const equipment = await deps.equip(mesh, { hooks, conversation: speaksIn(request) }, signal)
       return await executeKind(
         { ...deps.shared, ...equipment, inputHash, stepsUsed, hooks, signal, mesh },
         request,

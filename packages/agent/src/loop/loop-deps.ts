@@ -39,12 +39,14 @@ export interface RunAttempt {
   readonly mesh: RunMesh
 }
 
-/** The model and tools of a run; requested for each run, because permissions change while the agent is running. */
+/** The loop, model and tools of a run; requested for each run, because permissions change while the agent is running. */
 export interface RunEquipment {
   readonly model: LanguageModel
   readonly tools: readonly Tool[]
   /** The sub-agents of this run; their tools are among `tools`. */
   readonly subagents?: LoopSubagents | undefined
+  /** The agent's own loop, or that of its harness. */
+  readonly runLoop: RunLoop
 }
 
 /** What the agent stores on disk and shares between runs. */

@@ -12,7 +12,6 @@ import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
 import { isReplay, recordedHistory, turnRoundsMax } from './recorded-turn.ts'
 import { spendingOf } from './loop-deps.ts'
-import { runLoop } from './run-loop.ts'
 import type { LoopEnd, LoopWork, RunContext, RunRules, RunStores } from './loop-deps.ts'
 import { abortedEnd } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
@@ -62,7 +61,7 @@ export async function runChatTurn(
     await closeTurn(context, turn, { state, end })
   }
   const end = await endOf(context, async () =>
-    runLoop(
+    context.runLoop(
       {
         ...loopDepsOf(context),
         work: {

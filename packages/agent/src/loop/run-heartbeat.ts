@@ -10,7 +10,6 @@ import type { ExecutedRun } from './run-slot.ts'
 import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
 import type { RunBeginning } from './run-provenance.ts'
-import { runLoop } from './run-loop.ts'
 import { abortedEnd } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
 
@@ -53,7 +52,7 @@ export async function runHeartbeat(
 
 async function endOf(context: RunContext, state: LoopState, beginning: RunBeginning): Promise<RunEnd> {
   try {
-    const ended = await runLoop(
+    const ended = await context.runLoop(
       {
         ...loopDepsOf(context),
         work: {

@@ -15,7 +15,6 @@ import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
 import type { RunBeginning } from './run-provenance.ts'
 import { spendingOf } from './loop-deps.ts'
-import { runLoop } from './run-loop.ts'
 import { createTimeLimit } from './time-limit.ts'
 import { abortedEnd } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
@@ -109,7 +108,7 @@ async function endInTime(context: RunContext, work: Work): Promise<RunEnd> {
 
 async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal): Promise<RunEnd> {
   const { assignment, state } = work
-  const ended = await runLoop(
+  const ended = await context.runLoop(
     {
       ...loopDepsOf(context),
       work: {

@@ -1,18 +1,12 @@
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
-import { markKilledFirst } from '../tools/program-priority.ts'
-import { createOutputKeeper } from '../builtin-tools/output-keeper.ts'
-import { signalGroup } from '../builtin-tools/run-program.ts'
+import { startPipedProgram } from '../programs/piped-program.ts'
+import type { PipedProgram } from '../programs/piped-program.ts'
 
 type Sdk = Pick<typeof import('../parts/mcp.ts'), 'ReadBuffer' | 'serializeMessage'>
 
-/** Longest message of a server in bytes, and the kept part of its other output in characters. */
+/** Longest message of a server in bytes. */
 const messageMaxBytes = 8 * 1024 * 1024
-const outputMaxChars = 2000
-/** How long the server may take to exit after its input is closed, and again after SIGTERM. */
-const endGraceMs = 1000
 
 /** Communicates with a program over its standard streams. */
 export interface LocalTransport extends Transport {
@@ -23,10 +17,7 @@ export interface LocalTransport extends Transport {
   ended(): string | null
 }
 
-/**
- * Runs a program in its own process group, which is ended as a whole: servers are often started by another
- * program, and only the group reaches both. The SDK reads and writes its messages.
- */
+/** Runs an MCP server as a program; the SDK reads and writes its messages. */
 export function createLocalTransport(
   sdk: Sdk,
   program: {
@@ -37,76 +28,46 @@ export function createLocalTransport(
     readonly clock: Clock
   },
 ): LocalTransport {
-  const keeper = createOutputKeeper(outputMaxChars)
   const buffer = new sdk.ReadBuffer({ maxBufferSize: messageMaxBytes })
-  let child: ChildProcess | null = null
-  let end: string | null = null
-  let closed: Promise<void> = Promise.resolve()
+  let server: PipedProgram | null = null
 
   const transport: LocalTransport = {
     get pid() {
-      return child?.pid ?? null
+      return server?.pid ?? null
     },
     stderr: null,
-    ended: () => end,
-    start: () => {
-      const started = spawn(program.command, [...program.args], {
-        cwd: program.directory,
-        env: program.environment,
-        stdio: ['pipe', 'pipe', 'pipe'],
-        detached: true,
+    ended: () => server?.ended() ?? null,
+    start: async () => {
+      const { command, args, environment, directory, clock } = program
+      const started = startPipedProgram({
+        what: 'MCP server',
+        command,
+        args,
+        environment,
+        directory,
+        priority: 'server',
+        clock,
       })
-      child = started
-      markKilledFirst(started.pid, 'server')
-      started.stderr.setEncoding('utf8').on('data', (piece: string) => keeper.add(piece))
-      started.stdout.on('data', (bytes: Buffer) => receive(bytes))
-      // The server may end while the agent writes to it.
-      for (const stream of [started.stdin, started.stdout, started.stderr])
-        stream.on('error', () => undefined)
-      started.once('exit', (code, signalName) => {
-        const printed = keeper.text().trim()
-        end = `the process of the MCP server ended with ${signalName ?? `exit code ${code}`}${printed === '' ? '' : ` and printed: ${printed}`}`
-        // The server has ended, so its child processes are killed too.
-        if (started.pid !== undefined) signalGroup(started.pid, 'SIGKILL')
-      })
-      closed = new Promise((resolve) => {
-        started.once('close', () => {
-          resolve()
-          transport.onclose?.()
-        })
-      })
-      return new Promise((resolve, reject) => {
-        started.once('spawn', () => resolve())
-        started.once('error', (error) => {
-          end ??= `the MCP server cannot be started: ${error.message}`
-          reject(error)
-          transport.onerror?.(error)
-        })
+      server = started
+      started.output.on('data', (bytes: Buffer) => receive(bytes))
+      void started.closed.then(() => transport.onclose?.())
+      await started.started.catch((error: unknown) => {
+        transport.onerror?.(asError(error))
+        throw error
       })
     },
     send: (message: JSONRPCMessage) =>
       new Promise((resolve, reject) => {
-        const input = child?.stdin
-        if (!input || end !== null) return reject(new Error(end ?? 'the MCP server is not running'))
+        const end = server?.ended() ?? null
+        if (server === null || end !== null) return reject(new Error(end ?? 'the MCP server is not running'))
+        const { input, ended } = server
         if (input.write(sdk.serializeMessage(message))) resolve()
         else {
           input.once('drain', resolve)
-          input.once('close', () => reject(new Error(end ?? 'the MCP server does not read its input')))
+          input.once('close', () => reject(new Error(ended() ?? 'the MCP server does not read its input')))
         }
       }),
-    close: async () => {
-      const running = child
-      if (running?.pid === undefined || end !== null) return
-      running.stdin?.end()
-      for (const signalName of ['SIGTERM', 'SIGKILL'] as const) {
-        const waited = new AbortController()
-        await Promise.race([closed, program.clock.sleep(endGraceMs, waited.signal).catch(() => undefined)])
-        waited.abort()
-        if (end !== null) return
-        signalGroup(running.pid, signalName)
-      }
-      await closed
-    },
+    close: async () => server?.close(),
   }
 
   function receive(bytes: Buffer): void {

@@ -24,7 +24,7 @@ A template of your own is a file in templates/ of the home folder, NAME.yaml, or
         Read /data/shops.txt and fetch each address with http_request ...
       permissions: { allowed_apis: [llm, http] }
       budget: { daily_usd: 1, monthly_usd: 10 }
-      settings: { hibernate_after_minutes: 10 }   # also models, data_limit_mb, allowed_hosts, isolation, isolation_mode, answers
+      settings: { hibernate_after_minutes: 10 }   # also models, data_limit_mb, allowed_hosts, isolation, isolation_mode, answers, harness
       files: { shops.txt: "https://shop.example/a" }
   schedules:
     - { id: watch-prices, agent: watcher, schedule: '0 7 * * *', message: Look at all shops. }

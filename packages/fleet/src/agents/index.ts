@@ -10,6 +10,7 @@ import { createMeshIdentity } from './connection/mesh-identity.ts'
 import type { MeshIdentity } from './connection/mesh-identity.ts'
 import { createFleet } from './fleet.ts'
 import type { Fleet, FleetDeps } from './fleet.ts'
+import { harnessSetup } from './lifecycle/harness-setup.ts'
 import type { AgentPlacing } from './lifecycle/agent-placing.ts'
 import { createKeptThings } from './kept-things.ts'
 import { createListMcpServers } from './mcp-servers.ts'
@@ -97,6 +98,9 @@ export function agentsModule(kernel: FleetKernel, needs: AgentsNeeds): MeshModul
     feedbackFor: kernel.fleetEvents.feedbackFor.ask,
   })
   const { registry, connection, lifecycle } = fleet
+  kernel.fleetEvents.programSetups.subscribe((agentId) =>
+    harnessSetup(kernel.settings().agents[rootOf(kernel.identityEvents, agentId)]?.harness),
+  )
   const reached = { ...registry, ...connection }
   const files = createWorkspaceFiles({ ...kernel, fleet: reached })
   const things = createKeptThings({ ...kernel, runtime: needs.runtime, fleet: reached })

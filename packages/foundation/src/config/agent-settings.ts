@@ -19,6 +19,8 @@ export const agentSettingsSchema = z.strictObject({
   size: ofOneAgent.size.optional(),
   /** Packages of apt, npm and pip in the agent's image. */
   packages: z.optional(ofOneAgent.packages),
+  /** The program that drives the agent's runs; a change takes effect at the agent's next run. */
+  harness: z.optional(ofOneAgent.harness),
 })
 export type AgentSettings = z.output<typeof agentSettingsSchema>
 
@@ -34,6 +36,7 @@ const placeOf: Readonly<Record<Field, (agentId: string) => readonly string[]>> =
   size: (agentId) => ['agents', agentId, 'size'],
   packages: (agentId) => ['agents', agentId, 'packages'],
   answers: (agentId) => ['agents', agentId, 'answers'],
+  harness: (agentId) => ['agents', agentId, 'harness'],
 }
 
 /** A file without `models` means no additional models. Pure. */

@@ -1,6 +1,7 @@
 import { channelNoticeKinds } from '@flotilla/protocol/channels-api'
 import { packageListSchema } from '@flotilla/protocol/agent-packages'
 import { agentIdSchema } from '@flotilla/protocol/ids'
+import { harnessSchema } from '@flotilla/protocol/harness'
 import { isolationModes, isolationRungs } from '@flotilla/protocol/isolation'
 import { channelNames } from '@flotilla/protocol/people'
 import { spawnLimits, wireLimits } from '@flotilla/protocol/limits'
@@ -162,6 +163,7 @@ export const ofOneAgent = {
   answers: answersSchema,
   packages: packageListSchema,
   size: agentSize,
+  harness: harnessSchema,
 }
 
 export const settingsSchema = z.strictObject({
@@ -200,6 +202,8 @@ export const settingsSchema = z.strictObject({
         packages: z.optional(packageListSchema),
         /** Overrides the fleet's settings, one by one. */
         answers: answersSchema.optional(),
+        /** The program that drives the agent's runs in place of the agent's own loop. */
+        harness: z.optional(harnessSchema),
       }),
     )
     .default({}),

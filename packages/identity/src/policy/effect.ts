@@ -1,3 +1,5 @@
+import { harnessCallKinds, harnessCallName } from '@flotilla/protocol/harness-api'
+
 /**
  * Something that an agent wants to do outside of its container, as the mesh sees it right before it happens. A field
  * that is absent does not apply (a notice has no host). A field that is null applies, but the mesh cannot see its
@@ -31,7 +33,7 @@ export type EffectDetails = Omit<Effect, 'agent' | 'project' | 'origins'>
 
 /**
  * The tools whose effects the policy decides: `fetch_media` is a picture or document that a model call names, `connect` is a program behind the forward proxy, `browser` a connection of
- * an agent's browser, `mcp` an exchange with an MCP server on the network.
+ * an agent's browser, `mcp` an exchange with an MCP server on the network, `harness_execute` and its like a call that a harness asks for.
  */
 export const policedTools = [
   'http_request',
@@ -41,6 +43,7 @@ export const policedTools = [
   'mcp',
   'wallet_transfer',
   'wallet_execute',
+  ...harnessCallKinds.map(harnessCallName),
 ] as const
 
 export const verdicts = ['allow', 'ask', 'deny'] as const

@@ -1,0 +1,128 @@
+import * as z from 'zod/mini'
+import { harnessCallKinds } from '@flotilla/protocol/harness-api'
+import type { HarnessCallKind } from '@flotilla/protocol/harness-api'
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
+
+/** Parts of a result that are read, and the longest text of one, in characters. */
+const partsMax = 50
+const titleMaxChars = 500
+const outputMaxChars = 4000
+/** Longest piece of an answer that is read from one message, in characters. */
+const textMaxChars = 200_000
+const planEntriesMax = 100
+
+/** What a harness reports of its work, reduced to what people see. */
+export type HarnessUpdate =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'plan'; readonly text: string }
+  | ({ readonly kind: 'call' } & CallReport)
+
+export interface CallReport {
+  readonly callId: string
+  readonly title: string | null
+  readonly tool: HarnessCallKind | null
+  /** The paths that the call concerns. */
+  readonly paths: readonly string[]
+  readonly input: unknown
+  readonly status: 'open' | 'completed' | 'failed' | null
+  readonly output: string
+}
+
+const text = z.catch(z.nullish(z.string()), null)
+const contentSchema = z.catch(z.looseObject({ type: text, text }), { type: null, text: null })
+const partSchema = z.catch(
+  z.looseObject({
+    type: text,
+    content: z.optional(contentSchema),
+    path: text,
+    oldText: text,
+    newText: text,
+  }),
+  { type: null, path: null, oldText: null, newText: null },
+)
+const updateSchema = z.looseObject({
+  sessionUpdate: z.string(),
+  content: z.optional(z.unknown()),
+  toolCallId: text,
+  title: text,
+  kind: z.catch(z.nullish(z.enum(harnessCallKinds)), 'other'),
+  status: text,
+  locations: z.catch(z.nullish(z.array(z.looseObject({ path: z.string() }))), null),
+  rawInput: z.optional(z.unknown()),
+  rawOutput: z.optional(z.unknown()),
+  entries: z.catch(z.nullish(z.array(z.looseObject({ content: text, status: text }))), null),
+})
+const notificationSchema = z.looseObject({ sessionId: z.string(), update: updateSchema })
+type RawUpdate = z.output<typeof updateSchema>
+
+/**
+ * Reads one `session/update`. Returns null for what people do not see, for an update of another session, and for any
+ * other form. Pure.
+ */
+export function readUpdate(params: unknown, sessionId: string): HarnessUpdate | null {
+  const parsed = notificationSchema.safeParse(params)
+  if (!parsed.success || parsed.data.sessionId !== sessionId) return null
+  const { update } = parsed.data
+  switch (update.sessionUpdate) {
+    case 'agent_message_chunk': {
+      const said = contentSchema.parse(update.content).text ?? ''
+      return said === '' ? null : { kind: 'text', text: said.slice(0, textMaxChars) }
+    }
+    case 'plan':
+      return { kind: 'plan', text: planText(update) }
+    case 'tool_call':
+    case 'tool_call_update':
+      return readCall(update)
+    default:
+      return null
+  }
+}
+
+/** Reads the call that a permission is requested for; null without an identifier. Pure. */
+export function readRequestedCall(toolCall: unknown): CallReport | null {
+  const parsed = updateSchema.safeParse({ ...(isJsonObject(toolCall) ? toolCall : {}), sessionUpdate: 'tool_call' })
+  const call = parsed.success ? readCall(parsed.data) : null
+  return call?.kind === 'call' ? call : null
+}
+
+function readCall(update: RawUpdate): HarnessUpdate | null {
+  const { toolCallId, title, kind, status, locations } = update
+  if (typeof toolCallId !== 'string' || toolCallId === '') return null
+  return {
+    kind: 'call',
+    callId: toolCallId.slice(0, titleMaxChars),
+    title: typeof title === 'string' ? title.slice(0, titleMaxChars) : null,
+    tool: kind ?? null,
+    paths: (locations ?? []).slice(0, partsMax).map(({ path }) => path.slice(0, titleMaxChars)),
+    input: update.rawInput,
+    status: status === 'completed' || status === 'failed' ? status : status === null ? null : 'open',
+    output: outputText(update),
+  }
+}
+
+function outputText({ content, rawOutput }: RawUpdate): string {
+  const parts = Array.isArray(content) ? content.slice(0, partsMax).map((part) => partText(partSchema.parse(part))) : []
+  const said = parts.filter((part) => part !== '').join('\n')
+  if (said !== '') return said.slice(0, outputMaxChars)
+  return typeof rawOutput === 'string' ? rawOutput.slice(0, outputMaxChars) : ''
+}
+
+function partText(part: z.output<typeof partSchema>): string {
+  if (part.type === 'content') return (part.content?.text ?? '').slice(0, outputMaxChars)
+  if (part.type !== 'diff') return ''
+  const lines = (mark: string, of: string | null | undefined) =>
+    (of ?? '')
+      .slice(0, outputMaxChars)
+      .split('\n')
+      .map((line) => `${mark}${line}`)
+      .join('\n')
+  const before = part.oldText === null || part.oldText === undefined ? '' : `${lines('-', part.oldText)}\n`
+  return `${(part.path ?? '').slice(0, titleMaxChars)}\n${before}${lines('+', part.newText)}`
+}
+
+function planText({ entries }: RawUpdate): string {
+  const lines = (entries ?? [])
+    .slice(0, planEntriesMax)
+    .map(({ content, status }) => `[${(status ?? '').slice(0, 20)}] ${(content ?? '').slice(0, titleMaxChars)}`)
+  return lines.join('\n').slice(0, outputMaxChars)
+}

@@ -1,0 +1,202 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { Problem } from '@flotilla/protocol/problem'
+import type { SteerMessage } from '@flotilla/protocol/steer'
+import { asked, harnessParts, nextTurn, permittingMesh, storedState } from '../testing/harness-parts.ts'
+import { fakeTool } from '../testing/loop-parts.ts'
+import { defineTool } from '../tools/tool.ts'
+
+const { signal } = new AbortController()
+
+describe('a run that a harness drives', () => {
+  it('a harness answers with the text after its last call, and its calls and plans are shown', async () => {
+    const { run, frames, directory } = harnessParts()
+    const state = asked('plan read;write', 'say First.', 'run echo hello > made; cat made', 'say Done.', 'env OF_HARNESS')
+    expect(await run(state, signal)).toEqual({ kind: 'answered', text: 'Done.set' })
+    expect(readFileSync(join(directory, 'made'), 'utf8')).toBe('hello\n')
+    expect(frames.map((frame) => ('name' in frame ? `${frame.type} ${frame.name}` : frame.type))).toEqual([
+      'tool_start harness_plan',
+      'tool_result harness_plan',
+      'text_delta',
+      'tool_start harness_execute',
+      'tool_result harness_execute',
+      'text_delta',
+      'text_delta',
+    ])
+    expect(frames[4]).toMatchObject({ output: 'hello\n', ok: true })
+    expect(state.toolOutputs).toMatchObject([{ tool: 'harness_execute', ok: true, output: 'hello\n' }])
+    expect(state.messages.slice(1)).toMatchObject([
+      { role: 'assistant', content: 'First.', toolCalls: [{ name: 'harness_execute' }] },
+      { role: 'tool', content: 'hello\n' },
+      { role: 'assistant', content: 'Done.set', toolCalls: [] },
+    ])
+  })
+
+  it('the mesh decides what a harness asks for, and a refusal keeps the call from running', async () => {
+    const { mesh, asked: questions } = permittingMesh(({ kind }) => kind !== 'execute')
+    const { run, directory } = harnessParts({ changes: { mesh } })
+    const state = asked('run touch made', 'say End.')
+    expect(await run(state, signal)).toMatchObject({ text: 'End.' })
+    expect(questions).toEqual([{ kind: 'execute', subject: 'touch made' }])
+    expect(existsSync(join(directory, 'made'))).toBe(false)
+    expect(state.toolOutputs).toMatchObject([{ ok: false, output: expect.stringContaining('"optionId":"no"') }])
+  })
+
+  it('tools of the mesh are called with the keys of the run, and are shown once', async () => {
+    const tool = fakeTool('write_blackboard', 'mesh')
+    const { run, frames } = harnessParts({ tools: [tool, fakeTool('run_command', 'local')] })
+    const state = asked('tools', 'mesh write_blackboard {"value":"a"}', 'mesh write_blackboard {"value":"b"}')
+    const end = await run(state, signal)
+    expect(end).toMatchObject({
+      text: 'write_blackboard[write_blackboard] ran a[write_blackboard] ran b',
+    })
+    expect(tool.keys).toHaveLength(2)
+    expect(new Set(tool.keys).size).toBe(2)
+    const shown = frames.filter(({ type }) => type === 'tool_result')
+    expect(shown).toMatchObject([{ name: 'write_blackboard' }, { name: 'write_blackboard' }])
+  })
+
+  it('a completed task ends the run although the harness goes on', async () => {
+    const complete = defineTool({
+      name: 'complete_task',
+      description: 'ends',
+      parameters: {},
+      effect: 'mesh',
+      timeoutMs: 5000,
+      run: async () => ({
+        output: 'closed',
+        ok: true,
+        completion: { taskId: 'task_1', status: 'done', summary: 'all done', result: null, promote: {} },
+      }),
+    })
+    const { run } = harnessParts({ tools: [complete], changes: { taskId: 'task_1', remindsOfTask: true } })
+    const state = asked('mesh complete_task {}', 'mesh complete_task {}')
+    expect(await run(state, signal)).toMatchObject({
+      kind: 'completed',
+      completion: { summary: 'all done' },
+    })
+    expect(state.messages.at(-1)?.content).toContain('the task is closed')
+  })
+
+  it('a task that is left open is asked for once more', async () => {
+    const { run } = harnessParts({ changes: { taskId: 'task_1', remindsOfTask: true } })
+    const state = asked('say Working.')
+    expect(await run(state, signal)).toMatchObject({ kind: 'answered' })
+    expect(state.messages.filter(({ content }) => content.startsWith('The task is still open'))).toHaveLength(1)
+  })
+
+  it('a steer that arrives in the middle of a prompt is the next prompt', async () => {
+    const steers: SteerMessage[] = []
+    const taken: unknown[] = []
+    const mesh = {
+      call: async ({ body }: { body?: unknown }) => void taken.push(body),
+      open: () => Promise.reject(new Error('not part of this test')),
+    }
+    const parts = harnessParts({ changes: { steers: () => steers, mesh } })
+    const state = asked('say Begun.', 'until go')
+    const running = parts.run(state, signal)
+    await expect.poll(() => parts.frames.length, { timeout: 20_000 }).toBeGreaterThan(0)
+    steers.push({ id: 'steer_1', from: 'the owner', text: 'say Heard.', at: 0 } as unknown as SteerMessage)
+    const { writeFileSync } = await import('node:fs')
+    writeFileSync(join(parts.directory, 'go'), '')
+    expect(await running).toMatchObject({ text: 'Heard.' })
+    expect(taken).toMatchObject([{ ids: ['steer_1'] }])
+  })
+
+  it('a cancelled run cancels the prompt and ends the processes of the harness', async () => {
+    const controller = new AbortController()
+    const { run, frames, directory } = harnessParts()
+    const state = asked('run echo $PPID > pid', 'say Waiting.', 'wait')
+    const running = run(state, controller.signal)
+    await expect.poll(() => frames.length, { timeout: 20_000 }).toBeGreaterThan(2)
+    controller.abort(new Problem('cancelled'))
+    await expect(running).rejects.toMatchObject({ code: 'cancelled' })
+    const pid = Number(readFileSync(join(directory, 'pid'), 'utf8'))
+    expect(() => process.kill(pid, 0)).toThrow()
+    expect(state.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'Waiting.' })
+  })
+
+  it('the next turn of a conversation continues the session of the harness', async () => {
+    const { run } = harnessParts()
+    const first = asked('say One.')
+    await run(first, signal)
+    const second = nextTurn(first, 'run_2', 'history')
+    expect(JSON.parse(textOf(await run(second, signal)))).toEqual({ before: 1, texts: [] })
+  })
+
+  it('a conversation without earlier messages begins a new session', async () => {
+    const { run } = harnessParts()
+    await run(asked('say One.'), signal)
+    const reset = { ...asked('history'), runId: 'run_2' }
+    expect(JSON.parse(textOf(await run(reset, signal)))).toMatchObject({ before: 0 })
+  })
+
+  it('a harness that forgets its sessions gets the conversation so far', async () => {
+    const { run } = harnessParts({ args: ['--forgetful'] })
+    const first = asked('say One is the answer.')
+    await run(first, signal)
+    const answer: { before: number; texts: string[] } = JSON.parse(
+      textOf(await run(nextTurn(first, 'run_2', 'history'), signal)),
+    )
+    expect(answer.before).toBe(0)
+    expect(answer.texts.join('\n')).toContain('One is the answer.')
+  })
+
+  it('after a crash the session continues, no effect is repeated, and the request comes again', async () => {
+    const tool = fakeTool('hand_off', 'mesh')
+    const parts = harnessParts({ tools: [tool] })
+    const lines = ['mesh hand_off {"value":"a"}', 'die died', 'mesh hand_off {"value":"b"}']
+    const end = await parts.run(asked(...lines), signal)
+    expect(end).toMatchObject({ kind: 'failed', code: 'harness-failed' })
+    expect(end.kind === 'failed' ? end.detail : '').toContain('the harness dies')
+    const again = harnessParts({ tools: [tool], directory: parts.directory })
+    const state = storedState(parts.checkpoints)
+    expect(await again.run(state, signal)).toMatchObject({ text: '[hand_off] ran a[hand_off] ran b' })
+    expect(tool.keys).toHaveLength(2)
+  })
+
+  it('a call whose result was lost in a crash is sent again with the same key', async () => {
+    const controller = new AbortController()
+    const keys: string[] = []
+    const tool = fakeTool('hand_off', 'mesh', (_value, { idempotencyKey }) => {
+      keys.push(idempotencyKey)
+      if (keys.length > 1) return 'handed off'
+      controller.abort(new Problem('stale-fence'))
+      return new Promise(() => undefined)
+    })
+    const parts = harnessParts({ tools: [tool] })
+    const lines = ['mesh hand_off {"value":"a"}']
+    await expect(parts.run(asked(...lines), controller.signal)).rejects.toMatchObject({ code: 'stale-fence' })
+    const again = harnessParts({ tools: [tool], directory: parts.directory })
+    expect(await again.run(storedState(parts.checkpoints), signal)).toMatchObject({
+      text: '[hand_off] handed off',
+    })
+    expect(new Set(keys).size).toBe(1)
+  })
+
+  it('a command that does not exist ends the run with its name', async () => {
+    const { createHarnessLoop } = await import('./run-harness.ts')
+    const parts = harnessParts()
+    const loop = createHarnessLoop({
+      program: { command: ['no-such-harness'], environment: {} },
+      environment: { PATH: '/nowhere' },
+      directory: parts.directory,
+      sessions: { find: async () => null, save: async () => undefined },
+      log: { info: () => undefined, warn: () => undefined, error: () => undefined, debug: () => undefined } as never,
+    })('main')
+    expect(await loop(parts.deps, asked('say x'), signal)).toMatchObject({
+      code: 'harness-failed',
+      detail: expect.stringContaining('no-such-harness'),
+    })
+  })
+
+  it('a refusal of the model behind a harness ends the run as failed', async () => {
+    expect(await harnessParts().run(asked('refuse'), signal)).toMatchObject({ code: 'model-failed' })
+  })
+})
+
+function textOf(end: Awaited<ReturnType<ReturnType<typeof harnessParts>['run']>>): string {
+  if (end.kind !== 'answered') throw new Error(`the run ended as ${JSON.stringify(end)}`)
+  return end.text
+}

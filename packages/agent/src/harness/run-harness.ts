@@ -1,0 +1,230 @@
+import type { HarnessProgram } from '@flotilla/protocol/harness-variable'
+import { heartbeatSession } from '@flotilla/protocol/heartbeat-reply'
+import type { Log } from '@flotilla/protocol/json-log'
+import { Problem } from '@flotilla/protocol/problem'
+import { replaySessionPattern } from '@flotilla/protocol/replay-endpoints'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import { createInTurn } from '@flotilla/protocol/turns'
+import { isSummary } from '../context/context-prompts.ts'
+import { cutGroups } from '../context/cut-groups.ts'
+import { noticeFor } from '../loop/answer-notices.ts'
+import { applySteers } from '../loop/apply-steers.ts'
+import { fingerprint } from '../loop/fingerprint.ts'
+import type { LoopDeps, LoopEnd, RunLoop } from '../loop/loop-deps.ts'
+import type { LoopState } from '../loop/loop-state.ts'
+import { notices } from '../loop/notices.ts'
+import { countContinuation, countRound, judgeRound } from '../loop/round-budget.ts'
+import { answerPermission } from './answer-permission.ts'
+import { createCallMeshTool } from './call-mesh-tool.ts'
+import type { HarnessSessions } from './harness-sessions.ts'
+import { offeredToHarness } from './offered-tools.ts'
+import { openHarness } from './open-harness.ts'
+import type { OpenHarness } from './open-harness.ts'
+import { divideTurn, firstTexts } from './prompt-texts.ts'
+import { createPromptEnds } from './prompt-ends.ts'
+import type { PromptEnds } from './prompt-ends.ts'
+import { readUpdate } from './read-update.ts'
+import { createTurnRecorder } from './record-turn.ts'
+import type { TurnRecorder } from './record-turn.ts'
+import { serveMeshTools } from './serve-mesh-tools.ts'
+
+/** The part of a conversation that is kept for people to read, in characters; the harness has its own. */
+const keptMaxChars = 400_000
+
+/**
+ * The loop of an agent that another program drives: each round is one prompt of the Agent Client Protocol, until the
+ * harness ends its turn and nothing waits for it.
+ *
+ * - **H1** What a call to the mesh does is on disk before it leaves; what a harness does in the container is its own.
+ * - **H2** Steers are added before the next prompt, because the protocol knows none within a prompt.
+ * - **H3** The session of the conversation is stored before its first prompt, and continued by every later attempt.
+ * - **H4** Everything that the loop started ends with it: the processes of the harness and the server of the tools.
+ */
+export function createHarnessLoop(parts: {
+  readonly program: HarnessProgram
+  readonly environment: Readonly<Record<string, string>>
+  readonly directory: string
+  readonly sessions: HarnessSessions
+  readonly log: Log
+}): (conversation: string) => RunLoop {
+  return (conversation) => async (deps, state, signal) => {
+    if (replaySessionPattern.test(conversation))
+      return { kind: 'failed', code: 'unprocessable', detail: 'A run of a harness cannot be replayed.' }
+    const inTurn = createInTurn()
+    const save = (): Promise<void> => inTurn(() => deps.saveCheckpoint(state))
+    const ends = createPromptEnds(deps.clock, signal)
+    const tools = offeredToHarness(deps.tools)
+    const recorder = createTurnRecorder({
+      ...deps,
+      state,
+      meshTools: new Set(tools.map(({ definition }) => definition.name)),
+      saveSoon: createSaveSoon(save, ends),
+    })
+    const call = createCallMeshTool(deps, { state, signal, save, onTerminated: ends.terminate, onCompleted: ends.complete })
+    const server = await serveMeshTools({
+      tools,
+      call: async (tool, input) => {
+        ends.noteActivity()
+        return call(tool, input)
+      },
+    })
+    let harness: OpenHarness | null = null
+    try {
+      const turn = divideTurn(state)
+      const command = fingerprint(JSON.stringify(parts.program.command))
+      const known = await parts.sessions.find(conversation, command)
+      const isInterrupted = known?.runId === state.runId
+      // All heartbeats share a conversation, and each is a new session: it would grow without end.
+      const isKept = turn.before.length > 0 && conversation !== heartbeatSession
+      // A conversation that was reset has no earlier messages and begins a new session.
+      const continues = known !== null && (isInterrupted || isKept) ? known.sessionId : null
+      let sessionId: string | null = null
+      const startedAt = deps.clock.now()
+      harness = await openHarness(
+        {
+          ...parts,
+          clock: deps.clock,
+          mcpServer: server.mcpServer,
+          sessionId: continues,
+          onUpdate: (params) => {
+            ends.noteActivity()
+            // Updates before the first prompt repeat an earlier conversation.
+            const update = sessionId === null || !ends.isPrompting() ? null : readUpdate(params, sessionId)
+            if (update !== null) recorder.take(update)
+          },
+          onPermission: async (params, answered) => {
+            ends.noteActivity()
+            return sessionId === null
+              ? { outcome: 'cancelled' }
+              : answerPermission(params, {
+                  mesh: deps.mesh,
+                  sessionId,
+                  signal: AbortSignal.any([answered, signal]),
+                })
+          },
+        },
+        signal,
+      )
+      sessionId = harness.sessionId
+      await parts.sessions.save({ conversation, sessionId, harness: command, runId: state.runId })
+      parts.log.info(
+        { runId: state.runId, continues: harness.continues, readyMs: deps.clock.now() - startedAt },
+        'started the harness of a run; it has a session',
+      )
+      const first = firstTexts(turn, {
+        systemPrompt: deps.work.systemPrompt,
+        continues: harness.continues,
+        isInterrupted,
+      })
+      const saving = { ...deps, saveCheckpoint: save }
+      return await promptByPrompt(saving, { state, harness, recorder, ends, first }, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof Problem) return { kind: 'failed', code: error.code, detail: error.detail }
+      throw error
+    } finally {
+      ends.close()
+      await Promise.all([harness?.close(), server.close()])
+      await inTurn(async () => undefined)
+    }
+  }
+}
+
+/** One store is under way and one waits, however often a state changes. */
+function createSaveSoon(save: () => Promise<void>, ends: Pick<PromptEnds, 'fail'>): () => void {
+  let isWaiting = false
+  return () => {
+    if (isWaiting) return
+    isWaiting = true
+    void Promise.resolve()
+      .then(() => {
+        isWaiting = false
+        return save()
+      })
+      .catch(ends.fail)
+  }
+}
+
+interface Prompting {
+  readonly state: LoopState
+  readonly harness: OpenHarness
+  readonly recorder: TurnRecorder
+  readonly ends: PromptEnds
+  readonly first: readonly PromptText[]
+}
+
+async function promptByPrompt(deps: LoopDeps, work: Prompting, signal: AbortSignal): Promise<LoopEnd> {
+  const { state } = work
+  let texts = work.first
+  let answer = ''
+  for (;;) {
+    signal.throwIfAborted()
+    if (state.completion !== null) return { kind: 'completed', completion: state.completion }
+    const verdict = judgeRound(deps.work.bounds, state.rounds)
+    if (verdict === 'exhausted') return { kind: 'failed', code: 'rounds-exhausted', detail: notices.roundsUsed }
+    if (verdict === 'continue') state.rounds = countContinuation(state.rounds)
+    const from = state.messages.length
+    const problem = await applySteers(deps, state, signal)
+    if (problem !== null) return { kind: 'failed', code: problem.code, detail: problem.detail }
+    const steers = state.messages.slice(from).map(({ content }) => content)
+    if (texts.length + steers.length === 0) return { kind: 'answered', text: answer }
+    const prompted = await promptOnce(deps, { ...work, texts: [...texts, ...steers] }, signal)
+    if (typeof prompted !== 'string') return prompted
+    answer = prompted
+    // Words that look like a call are no mistake of a harness, which calls tools in its own way.
+    const notice = state.completion === null ? noticeFor({ ...deps, tools: [] }, state, answer) : null
+    if (notice !== null) state.messages.push({ role: 'user', content: notice })
+    texts = notice === null ? [] : [notice]
+    await deps.saveCheckpoint(state)
+  }
+}
+
+/** Returns the answer, or how the run ends. */
+async function promptOnce(
+  deps: LoopDeps,
+  { state, harness, recorder, ends, texts }: Prompting & { readonly texts: readonly PromptText[] },
+  signal: AbortSignal,
+): Promise<LoopEnd | string> {
+  let stopped: Awaited<ReturnType<PromptEnds['during']>>
+  try {
+    stopped = await ends.during(harness.prompt(texts))
+  } catch (error) {
+    await harness.cancel()
+    takeAnswer(state, recorder)
+    throw error
+  }
+  if (stopped.kind !== 'stopped') await harness.cancel()
+  const text = takeAnswer(state, recorder)
+  state.step += 1
+  state.rounds = countRound(state.rounds)
+  state.messages = [...keptMessages(deps, state)]
+  deps.watch.onStep(state.step)
+  await deps.saveCheckpoint(state)
+  signal.throwIfAborted()
+  if (state.completion !== null) return text
+  if (stopped.kind === 'failed') return { kind: 'failed', code: stopped.code, detail: stopped.detail }
+  const reason = stopped.kind === 'stopped' ? stopped.reason : 'cancelled'
+  if (reason === 'refusal') return { kind: 'failed', code: 'model-failed', detail: notices.filtered }
+  if (reason === 'cancelled')
+    return { kind: 'failed', code: 'harness-failed', detail: 'The harness cancelled its turn.' }
+  if (text === '' && deps.work.taskId === null)
+    return { kind: 'failed', code: 'harness-failed', detail: `The harness ended its turn without an answer (${reason}).` }
+  return text
+}
+
+/** Adds the text after the last call to the conversation. */
+function takeAnswer(state: LoopState, recorder: TurnRecorder): string {
+  const text = sanitizeForPrompt(recorder.finish().trim())
+  if (text !== '') state.messages.push({ role: 'assistant', content: text, toolCalls: [] })
+  return text
+}
+
+function keptMessages({ work }: LoopDeps, { messages }: LoopState) {
+  return cutGroups(messages, {
+    room: keptMaxChars,
+    sizeOf: ({ content }) => content.length,
+    pinFirst: work.taskId !== null,
+    isSummary,
+  }).kept
+}

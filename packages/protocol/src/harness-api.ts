@@ -1,0 +1,45 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+
+/** The kinds of calls that the Agent Client Protocol names. */
+export const harnessCallKinds = [
+  'read',
+  'edit',
+  'delete',
+  'move',
+  'search',
+  'execute',
+  'think',
+  'fetch',
+  'switch_mode',
+  'other',
+] as const
+export type HarnessCallKind = (typeof harnessCallKinds)[number]
+
+/** Longest text about the call that a harness asks for, in characters. */
+export const harnessSubjectMaxChars = 500
+
+/** The name by which people, policies and records know a call of a harness. Pure. */
+export function harnessCallName(kind: HarnessCallKind): `harness_${HarnessCallKind}` {
+  return `harness_${kind}`
+}
+
+/** The agent API's endpoint for agents that a harness drives. */
+export const harnessEndpoints = {
+  permit: {
+    method: 'POST',
+    path: '/mesh/harness/permission',
+    summary: 'Decide whether the harness of the calling agent may make a call in its container.',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export const harnessApi = {
+  permit: {
+    request: z.strictObject({
+      kind: z.enum(harnessCallKinds),
+      /** What the harness says about the call. */
+      subject: z.string().check(z.maxLength(harnessSubjectMaxChars)),
+    }),
+    response: z.strictObject({ allowed: z.boolean(), reason: z.string() }),
+  },
+} satisfies Record<keyof typeof harnessEndpoints, EndpointSchemas>

@@ -1,0 +1,12 @@
+/** The variable in which an agent process receives its harness, as JSON of a `HarnessProgram`. */
+export const harnessVariable = 'FLOTILLA_HARNESS'
+
+/** What an agent process starts in place of its own loop. */
+export interface HarnessProgram {
+  readonly command: readonly string[]
+  /** Variables of the harness alone, beside those that all programs of the agent get. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** The name of the MCP server that offers the tools of the mesh to a harness. */
+export const harnessServerName = 'flotilla'
