@@ -26,6 +26,7 @@ import { newTurn, takeFrame } from '../packages/dashboard/src/pages/chat/turn.ts
 import type { Turn } from '../packages/dashboard/src/pages/chat/turn.ts'
 import { frameEvent } from '../packages/work/src/runs/delivery/announce-frame.ts'
 import type { RunRecord } from '../packages/work/src/runs/ledger/run-record.ts'
+import { runLoop } from '../packages/agent/src/loop/run-loop.ts'
 
 /** There are few words, so that turns with equal words, and equal calls within a turn, are frequent. */
 const words = fc.constantFrom('Hello', 'Again', 'Count')
@@ -113,6 +114,7 @@ function aConversation() {
     }
     const stop = (): void => abort.abort()
     return {
+      runLoop,
       inputHash: `${runId} ${message}`,
       stepsUsed: 0,
       hooks: { ...silentHooks, onFrame, steers: () => steers },

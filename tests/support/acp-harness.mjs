@@ -49,7 +49,7 @@ const app = agent({ name: 'harness for tests' })
     const before = stored()[sessionId] ?? []
     store(sessionId, [...before, texts.join('\n')])
     const asked = texts.at(-1)
-    for (const line of asked.split('\n')) {
+    for (const line of linesOf(asked)) {
       if (session.cancel.signal.aborted) return { stopReason: 'cancelled' }
       const at = line.indexOf(' ')
       const [word, rest] = at === -1 ? [line, ''] : [line.slice(0, at), line.slice(at + 1)]
@@ -57,10 +57,20 @@ const app = agent({ name: 'harness for tests' })
       const stop = step && (await step({ rest, client, sessionId, session, before, texts }))
       if (stop) return { stopReason: stop }
     }
+    if (linesOf(asked).every((line) => steps[line.split(' ')[0]] === undefined))
+      await say(client, sessionId, `Read: ${asked}`)
     return { stopReason: session.cancel.signal.aborted ? 'cancelled' : 'end_turn' }
   })
 
 app.connect(ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)))
+
+/** The lines of a message, or those between `[[` and `]]`, divided by `;;`: a task quotes its description as JSON. */
+function linesOf(text) {
+  const quoted = /\[\[(.*)\]\]/s.exec(text)?.[1]
+  if (quoted === undefined) return text.split('\n')
+  const plain = quoted.includes('\\"') ? JSON.parse(`"${quoted}"`) : quoted
+  return plain.split(';;').map((line) => line.trim())
+}
 
 const steps = {
   say: ({ rest, client, sessionId }) => say(client, sessionId, rest),
@@ -106,12 +116,14 @@ const steps = {
     const { tools } = await (await connected(session)).listTools()
     await say(client, sessionId, tools.map(({ name }) => name).join(' '))
   },
-  /** Asks a model through the gateway, and says its answer. */
+  /** Asks a model through the gateway: its name, then the question. Says its answer. */
   model: async ({ rest, client, sessionId }) => {
+    const [model, ...question] = rest.split(' ')
+    const messages = [{ role: 'user', content: question.join(' ') }]
     const reply = await fetch(`${process.env.OPENAI_BASE_URL}/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${process.env.OPENAI_API_KEY}` },
-      body: JSON.stringify({ model: process.env.ACP_MODEL, messages: [{ role: 'user', content: rest }] }),
+      body: JSON.stringify({ model, messages }),
     })
     const body = await reply.json()
     await say(client, sessionId, body.choices?.[0]?.message?.content ?? JSON.stringify(body))

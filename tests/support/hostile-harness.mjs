@@ -29,12 +29,25 @@ const attacks = {
     await say('still here')
   },
   shapes: async () => {
-    for (const line of ['[]', '[{"jsonrpc":"2.0"}]', '1', 'null', '"x"', '{}', '{"jsonrpc":"2.0","method":7}'])
+    for (const line of [
+      '[]',
+      '[{"jsonrpc":"2.0"}]',
+      '1',
+      'null',
+      '"x"',
+      '{}',
+      '{"jsonrpc":"2.0","method":7}',
+    ])
       await write(`${line}\n`)
     await send({ method: 'session/update', params: 7 })
     await send({ method: 'session/update', params: { sessionId: 's', update: { sessionUpdate: 5 } } })
     await update({ sessionUpdate: 'tool_call', toolCallId: { deep: 1 }, content: 'x', locations: 3 })
-    await update({ sessionUpdate: 'tool_call_update', toolCallId: 'never-begun', status: 'completed', content: [7] })
+    await update({
+      sessionUpdate: 'tool_call_update',
+      toolCallId: 'never-begun',
+      status: 'completed',
+      content: [7],
+    })
     await update({ sessionUpdate: 'plan', entries: [{ content: 5 }, 6] })
     await send({ id: { an: 'object' }, method: 'session/request_permission', params: {} })
     await say('still here')
@@ -52,7 +65,11 @@ const attacks = {
     await say('still here')
   },
   'own-files': async () => {
-    await send({ id: 'w', method: 'fs/write_text_file', params: { sessionId: 's', path: '/data/x', content: 'x' } })
+    await send({
+      id: 'w',
+      method: 'fs/write_text_file',
+      params: { sessionId: 's', path: '/data/x', content: 'x' },
+    })
     await send({ id: 't', method: 'terminal/create', params: { sessionId: 's', command: 'touch x' } })
     while (answers.length < 2) await turn()
     await say(answers.map(({ id, error }) => `${id} ${error?.code}`).join(' '))
@@ -96,7 +113,8 @@ const attacks = {
       bridge.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
     const clientInfo = { name: 'x', version: '1' }
     call(0, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo })
-    for (let at = 1; at <= 60; at += 1) call(at, 'tools/call', { name: 'tool', arguments: { value: `${at}` } })
+    for (let at = 1; at <= 60; at += 1)
+      call(at, 'tools/call', { name: 'tool', arguments: { value: `${at}` } })
     while (replies.length < 61) await turn()
     await say(`${replies.filter(({ result }) => result?.isError).length} refused`)
   },

@@ -1,7 +1,7 @@
 import { agentLinkVariables, onceFolderVariable } from '@flotilla/protocol/agent-link'
-import { harnessVariable } from '@flotilla/protocol/harness-variable'
+import { harnessNames, harnessVariable } from '@flotilla/protocol/harness-variable'
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
-import type { HarnessProgram } from '@flotilla/protocol/harness-variable'
+import type { HarnessName, HarnessProgram } from '@flotilla/protocol/harness-variable'
 import { clamp, limits, wireLimits } from '@flotilla/protocol/limits'
 
 /** The settings that the mesh passes to an agent at its start. None of them is a secret. */
@@ -30,7 +30,7 @@ export interface AgentEnvironment {
   readonly chatRoundsPerTurnMax: number
   readonly chatRoundsPerSessionMax: number
   /** The program that drives the agent's runs; null for the agent's own loop. */
-  readonly harness: HarnessProgram | null
+  readonly harness: HarnessName | HarnessProgram | null
   /** An open stream gets a comment after this much silence. */
   readonly keepAliveMs: number
   /** Environment for programs that the agent runs: everything but what is meant for the agent process itself. */
@@ -111,10 +111,12 @@ function readLink(variables: Variables, complaints: string[]): AgentEnvironment[
 }
 
 /** The mesh writes this variable; its form is checked without a library, which would slow every start. */
-function readHarness(text: string | undefined, complaints: string[]): HarnessProgram | null {
+function readHarness(text: string | undefined, complaints: string[]): AgentEnvironment['harness'] {
   if (text === undefined || text === '') return null
+  const name = harnessNames.find((known) => known === text)
+  if (name !== undefined) return name
   const program = parsedHarness(text)
-  if (program === null) complaints.push(`${harnessVariable} is not a program as JSON`)
+  if (program === null) complaints.push(`${harnessVariable} names no harness and is no program as JSON`)
   return program
 }
 
@@ -125,8 +127,10 @@ function parsedHarness(text: string): HarnessProgram | null {
     const { command, environment } = value
     const words = Array.isArray(command) ? command.filter((word) => typeof word === 'string') : []
     if (words.length === 0 || !isJsonObject(environment)) return null
-    const entries = Object.entries(environment).map(([name, set]) => [name, String(set)] as const)
-    return { command: words, environment: Object.fromEntries(entries) }
+    const texts = Object.entries(environment).filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string',
+    )
+    return { command: words, environment: Object.fromEntries(texts) }
   } catch {
     return null
   }

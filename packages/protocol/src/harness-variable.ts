@@ -1,5 +1,9 @@
-/** The variable in which an agent process receives its harness, as JSON of a `HarnessProgram`. */
+/** The variable in which an agent process receives its harness: a name, or a `HarnessProgram` as JSON. */
 export const harnessVariable = 'FLOTILLA_HARNESS'
+
+/** The harnesses whose configuration Flotilla knows. */
+export const harnessNames = ['claude-code', 'codex', 'opencode'] as const
+export type HarnessName = (typeof harnessNames)[number]
 
 /** What an agent process starts in place of its own loop. */
 export interface HarnessProgram {

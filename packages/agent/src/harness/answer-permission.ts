@@ -26,7 +26,11 @@ const cancelled: Outcome = { outcome: 'cancelled' }
  */
 export async function answerPermission(
   params: unknown,
-  { mesh, sessionId, signal }: { readonly mesh: RunMesh; readonly sessionId: string; readonly signal: AbortSignal },
+  {
+    mesh,
+    sessionId,
+    signal,
+  }: { readonly mesh: RunMesh; readonly sessionId: string; readonly signal: AbortSignal },
 ): Promise<Outcome> {
   const parsed = requestSchema.safeParse(params)
   const call = parsed.success ? readRequestedCall(parsed.data.toolCall) : null

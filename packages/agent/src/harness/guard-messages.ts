@@ -61,7 +61,9 @@ export function guardMessages(
       const verdict = isJsonObject(message) ? admit(message) : 'wrong'
       if (verdict === true) controller.enqueue(message)
       if (verdict === 'wrong' && ++wrong > wrongMessagesMax)
-        controller.error(new Error(`the harness sent more than ${wrongMessagesMax} messages that answer nothing`))
+        controller.error(
+          new Error(`the harness sent more than ${wrongMessagesMax} messages that answer nothing`),
+        )
     },
   })
   return {

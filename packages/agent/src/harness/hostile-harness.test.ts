@@ -23,9 +23,12 @@ describe('a harness that was taken over', () => {
     },
   )
 
-  it.each(['long-line', 'many-forged-answers', 'wrong-answer'])('ends its own run as failed: %s', async (mode) => {
-    expect(await attack(mode).end()).toMatchObject({ kind: 'failed', code: 'harness-failed' })
-  })
+  it.each(['long-line', 'many-forged-answers', 'wrong-answer'])(
+    'ends its own run as failed: %s',
+    async (mode) => {
+      expect(await attack(mode).end()).toMatchObject({ kind: 'failed', code: 'harness-failed' })
+    },
+  )
 
   it('an error that it answers with is shown without control characters', async () => {
     const end = await attack('error-answer').end()

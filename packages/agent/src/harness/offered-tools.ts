@@ -12,7 +12,9 @@ const ownTools: readonly string[] = ['create_skill', 'reload_skills', 'use_skill
  */
 export function offeredToHarness(tools: readonly Tool[]): readonly Tool[] {
   const own = new Set(
-    toolGroups.filter(({ name }) => ownGroups.includes(name)).flatMap((group) => Object.values<string>(group.tools)),
+    toolGroups
+      .filter(({ name }) => ownGroups.includes(name))
+      .flatMap((group) => Object.values<string>(group.tools)),
   )
   return tools
     .filter(({ definition: { name }, source = '', withheld }) => {

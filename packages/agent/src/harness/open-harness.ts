@@ -22,12 +22,14 @@ const reasonMaxChars = 2000
 const closedMessage = 'ACP connection closed'
 const idMaxChars = 500
 
+export type StopReason = PromptResponse['stopReason']
+
 export interface OpenHarness {
   readonly sessionId: string
   /** True if the session was continued, so that it knows the conversation before. */
   readonly continues: boolean
   /** Rejects with the Problem `harness-failed` if the harness answers with an error or ends. */
-  prompt(texts: readonly string[]): Promise<PromptResponse['stopReason']>
+  prompt(texts: readonly string[]): Promise<StopReason>
   /** Asks the harness to end its prompt and waits for that, within a limit. */
   cancel(): Promise<void>
   close(): Promise<void>
@@ -42,7 +44,10 @@ export interface HarnessParts {
   /** The session to continue; null for a new one. */
   readonly sessionId: string | null
   readonly onUpdate: (params: unknown) => void
-  readonly onPermission: (params: unknown, signal: AbortSignal) => Promise<RequestPermissionResponse['outcome']>
+  readonly onPermission: (
+    params: unknown,
+    signal: AbortSignal,
+  ) => Promise<RequestPermissionResponse['outcome']>
 }
 
 /**
@@ -113,7 +118,9 @@ export async function openHarness(parts: HarnessParts, signal: AbortSignal): Pro
     const known = parts.sessionId
     const continues = known !== null && (await continued(known))
     const sessionId =
-      known !== null && continues ? known : sessionIdOf(await within(agent.request(methods.agent.session.new, place)))
+      known !== null && continues
+        ? known
+        : sessionIdOf(await within(agent.request(methods.agent.session.new, place)))
     return {
       sessionId,
       continues,
@@ -151,7 +158,9 @@ export async function openHarness(parts: HarnessParts, signal: AbortSignal): Pro
   }
 }
 
-const newSessionSchema = z.looseObject({ sessionId: z.string().check(z.minLength(1), z.maxLength(idMaxChars)) })
+const newSessionSchema = z.looseObject({
+  sessionId: z.string().check(z.minLength(1), z.maxLength(idMaxChars)),
+})
 const promptedSchema = z.looseObject({
   stopReason: z.enum(['end_turn', 'max_tokens', 'max_turn_requests', 'refusal', 'cancelled']),
 })
@@ -163,7 +172,7 @@ function sessionIdOf(answer: unknown): string {
   return parsed.data.sessionId
 }
 
-function stopReasonOf(answer: unknown): PromptResponse['stopReason'] {
+function stopReasonOf(answer: unknown): StopReason {
   const parsed = promptedSchema.safeParse(answer)
   if (!parsed.success) throw new Error('the harness ended its turn with an answer of an unknown form')
   return parsed.data.stopReason

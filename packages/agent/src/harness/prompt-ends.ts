@@ -8,7 +8,7 @@ const promptMaxMs = 6 * 60 * 60_000
 const completionGraceMs = 20_000
 const checkMs = 30_000
 
-type Stopped<T> =
+export type Stopped<T> =
   | { readonly kind: 'stopped'; readonly reason: T }
   /** The task is closed, and the harness goes on. */
   | { readonly kind: 'completed' }
@@ -79,7 +79,8 @@ export function createPromptEnds(clock: Clock, signal: AbortSignal): PromptEnds 
         () => undefined,
       )
     },
-    terminate: (tool) => failed('tool-loop-terminated', `${tool} was called again and again with the same result.`),
+    terminate: (tool) =>
+      failed('tool-loop-terminated', `${tool} was called again and again with the same result.`),
     fail: (error) => ended.reject(error),
     close: () => over.abort(),
   }

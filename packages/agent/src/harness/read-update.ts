@@ -80,7 +80,10 @@ export function readUpdate(params: unknown, sessionId: string): HarnessUpdate | 
 
 /** Reads the call that a permission is requested for; null without an identifier. Pure. */
 export function readRequestedCall(toolCall: unknown): CallReport | null {
-  const parsed = updateSchema.safeParse({ ...(isJsonObject(toolCall) ? toolCall : {}), sessionUpdate: 'tool_call' })
+  const parsed = updateSchema.safeParse({
+    ...(isJsonObject(toolCall) ? toolCall : {}),
+    sessionUpdate: 'tool_call',
+  })
   const call = parsed.success ? readCall(parsed.data) : null
   return call?.kind === 'call' ? call : null
 }
@@ -101,7 +104,9 @@ function readCall(update: RawUpdate): HarnessUpdate | null {
 }
 
 function outputText({ content, rawOutput }: RawUpdate): string {
-  const parts = Array.isArray(content) ? content.slice(0, partsMax).map((part) => partText(partSchema.parse(part))) : []
+  const parts = Array.isArray(content)
+    ? content.slice(0, partsMax).map((part) => partText(partSchema.parse(part)))
+    : []
   const said = parts.filter((part) => part !== '').join('\n')
   if (said !== '') return said.slice(0, outputMaxChars)
   return typeof rawOutput === 'string' ? rawOutput.slice(0, outputMaxChars) : ''
@@ -123,6 +128,8 @@ function partText(part: z.output<typeof partSchema>): string {
 function planText({ entries }: RawUpdate): string {
   const lines = (entries ?? [])
     .slice(0, planEntriesMax)
-    .map(({ content, status }) => `[${(status ?? '').slice(0, 20)}] ${(content ?? '').slice(0, titleMaxChars)}`)
+    .map(
+      ({ content, status }) => `[${(status ?? '').slice(0, 20)}] ${(content ?? '').slice(0, titleMaxChars)}`,
+    )
   return lines.join('\n').slice(0, outputMaxChars)
 }

@@ -76,7 +76,13 @@ export function createTurnRecorder(
     state.step += 1
     const name = 'harness_plan'
     watch.onFrame({ type: 'tool_start', step: state.step, name, input: {} })
-    watch.onFrame({ type: 'tool_result', step: state.step, name, output: sanitizeForPrompt(entries), ok: true })
+    watch.onFrame({
+      type: 'tool_result',
+      step: state.step,
+      name,
+      output: sanitizeForPrompt(entries),
+      ok: true,
+    })
   }
   const begin = (report: CallReport): OpenCall | null => {
     const isHidden = isMeshCall(report.title, deps.meshTools)
@@ -96,9 +102,17 @@ export function createTurnRecorder(
   const announce = (call: OpenCall): void => {
     if (call.isAnnounced) return
     call.isAnnounced = true
-    watch.onFrame({ type: 'tool_start', step: call.step, name: harnessCallName(call.tool), input: inputOf(call) })
+    watch.onFrame({
+      type: 'tool_start',
+      step: call.step,
+      name: harnessCallName(call.tool),
+      input: inputOf(call),
+    })
   }
-  const end = (call: OpenCall, { ok, output: said }: { readonly ok: boolean; readonly output: string }): void => {
+  const end = (
+    call: OpenCall,
+    { ok, output: said }: { readonly ok: boolean; readonly output: string },
+  ): void => {
     announce(call)
     const name = harnessCallName(call.tool)
     const output = sanitizeForPrompt(said)
@@ -168,7 +182,11 @@ function afterServer(word: string): readonly string[] {
 }
 
 function inputOf({ title, paths, input }: OpenCall): JsonObject {
-  const given: JsonObject = isJsonObject(input) ? input : hasContent(input) ? { input: input as JsonValue } : {}
+  const given: JsonObject = isJsonObject(input)
+    ? input
+    : hasContent(input)
+      ? { input: input as JsonValue }
+      : {}
   const fields: JsonObject = {
     ...(title === '' ? {} : { title: sanitizeForPrompt(title) }),
     ...(paths.length === 0 ? {} : { paths: [...paths] }),

@@ -12,7 +12,13 @@ const { signal } = new AbortController()
 describe('a run that a harness drives', () => {
   it('a harness answers with the text after its last call, and its calls and plans are shown', async () => {
     const { run, frames, directory } = harnessParts()
-    const state = asked('plan read;write', 'say First.', 'run echo hello > made; cat made', 'say Done.', 'env OF_HARNESS')
+    const state = asked(
+      'plan read;write',
+      'say First.',
+      'run echo hello > made; cat made',
+      'say Done.',
+      'env OF_HARNESS',
+    )
     expect(await run(state, signal)).toEqual({ kind: 'answered', text: 'Done.set' })
     expect(readFileSync(join(directory, 'made'), 'utf8')).toBe('hello\n')
     expect(frames.map((frame) => ('name' in frame ? `${frame.type} ${frame.name}` : frame.type))).toEqual([
@@ -40,7 +46,9 @@ describe('a run that a harness drives', () => {
     expect(await run(state, signal)).toMatchObject({ text: 'End.' })
     expect(questions).toEqual([{ kind: 'execute', subject: 'touch made' }])
     expect(existsSync(join(directory, 'made'))).toBe(false)
-    expect(state.toolOutputs).toMatchObject([{ ok: false, output: expect.stringContaining('"optionId":"no"') }])
+    expect(state.toolOutputs).toMatchObject([
+      { ok: false, output: expect.stringContaining('"optionId":"no"') },
+    ])
   })
 
   it('tools of the mesh are called with the keys of the run, and are shown once', async () => {
@@ -83,7 +91,9 @@ describe('a run that a harness drives', () => {
     const { run } = harnessParts({ changes: { taskId: 'task_1', remindsOfTask: true } })
     const state = asked('say Working.')
     expect(await run(state, signal)).toMatchObject({ kind: 'answered' })
-    expect(state.messages.filter(({ content }) => content.startsWith('The task is still open'))).toHaveLength(1)
+    expect(state.messages.filter(({ content }) => content.startsWith('The task is still open'))).toHaveLength(
+      1,
+    )
   })
 
   it('a steer that arrives in the middle of a prompt is the next prompt', async () => {
@@ -113,7 +123,7 @@ describe('a run that a harness drives', () => {
     controller.abort(new Problem('cancelled'))
     await expect(running).rejects.toMatchObject({ code: 'cancelled' })
     const pid = Number(readFileSync(join(directory, 'pid'), 'utf8'))
-    expect(() => process.kill(pid, 0)).toThrow()
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH')
     expect(state.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'Waiting.' })
   })
 
@@ -183,7 +193,12 @@ describe('a run that a harness drives', () => {
       environment: { PATH: '/nowhere' },
       directory: parts.directory,
       sessions: { find: async () => null, save: async () => undefined },
-      log: { info: () => undefined, warn: () => undefined, error: () => undefined, debug: () => undefined } as never,
+      log: {
+        info: () => undefined,
+        warn: () => undefined,
+        error: () => undefined,
+        debug: () => undefined,
+      } as never,
     })('main')
     expect(await loop(parts.deps, asked('say x'), signal)).toMatchObject({
       code: 'harness-failed',

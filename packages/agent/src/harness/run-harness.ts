@@ -20,10 +20,10 @@ import { createCallMeshTool } from './call-mesh-tool.ts'
 import type { HarnessSessions } from './harness-sessions.ts'
 import { offeredToHarness } from './offered-tools.ts'
 import { openHarness } from './open-harness.ts'
-import type { OpenHarness } from './open-harness.ts'
+import type { OpenHarness, StopReason } from './open-harness.ts'
 import { divideTurn, firstTexts } from './prompt-texts.ts'
 import { createPromptEnds } from './prompt-ends.ts'
-import type { PromptEnds } from './prompt-ends.ts'
+import type { PromptEnds, Stopped } from './prompt-ends.ts'
 import { readUpdate } from './read-update.ts'
 import { createTurnRecorder } from './record-turn.ts'
 import type { TurnRecorder } from './record-turn.ts'
@@ -61,7 +61,13 @@ export function createHarnessLoop(parts: {
       meshTools: new Set(tools.map(({ definition }) => definition.name)),
       saveSoon: createSaveSoon(save, ends),
     })
-    const call = createCallMeshTool(deps, { state, signal, save, onTerminated: ends.terminate, onCompleted: ends.complete })
+    const call = createCallMeshTool(deps, {
+      state,
+      signal,
+      save,
+      onTerminated: ends.terminate,
+      onCompleted: ends.complete,
+    })
     const server = await serveMeshTools({
       tools,
       call: async (tool, input) => {
@@ -162,7 +168,8 @@ async function promptByPrompt(deps: LoopDeps, work: Prompting, signal: AbortSign
     signal.throwIfAborted()
     if (state.completion !== null) return { kind: 'completed', completion: state.completion }
     const verdict = judgeRound(deps.work.bounds, state.rounds)
-    if (verdict === 'exhausted') return { kind: 'failed', code: 'rounds-exhausted', detail: notices.roundsUsed }
+    if (verdict === 'exhausted')
+      return { kind: 'failed', code: 'rounds-exhausted', detail: notices.roundsUsed }
     if (verdict === 'continue') state.rounds = countContinuation(state.rounds)
     const from = state.messages.length
     const problem = await applySteers(deps, state, signal)
@@ -186,7 +193,7 @@ async function promptOnce(
   { state, harness, recorder, ends, texts }: Prompting & { readonly texts: readonly PromptText[] },
   signal: AbortSignal,
 ): Promise<LoopEnd | string> {
-  let stopped: Awaited<ReturnType<PromptEnds['during']>>
+  let stopped: Stopped<StopReason>
   try {
     stopped = await ends.during(harness.prompt(texts))
   } catch (error) {
@@ -209,7 +216,11 @@ async function promptOnce(
   if (reason === 'cancelled')
     return { kind: 'failed', code: 'harness-failed', detail: 'The harness cancelled its turn.' }
   if (text === '' && deps.work.taskId === null)
-    return { kind: 'failed', code: 'harness-failed', detail: `The harness ended its turn without an answer (${reason}).` }
+    return {
+      kind: 'failed',
+      code: 'harness-failed',
+      detail: `The harness ended its turn without an answer (${reason}).`,
+    }
   return text
 }
 

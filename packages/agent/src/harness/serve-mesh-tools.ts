@@ -8,6 +8,7 @@ import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { createInTurn } from '@flotilla/protocol/turns'
 import { cleanAndCut } from '../tools/cut-middle.ts'
 import type { Tool } from '../tools/tool.ts'
+import type { Tool as ListedTool } from '@modelcontextprotocol/server'
 import type { CallMeshTool, MeshToolAnswer } from './call-mesh-tool.ts'
 
 /** Connections to the tools at the same time: the harness, and sub-agents of its own that open one each. */
@@ -58,7 +59,8 @@ export async function serveMeshTools(deps: {
     const tool = byName.get(name)
     if (tool === undefined) return failed(`There is no tool ${name.slice(0, 100)}.`)
     if (!isJsonObject(input)) return failed('The arguments are not a JSON object.')
-    if (waiting >= waitingCallsMax) return failed(`${waitingCallsMax} calls wait already. Wait for their results.`)
+    if (waiting >= waitingCallsMax)
+      return failed(`${waitingCallsMax} calls wait already. Wait for their results.`)
     waiting += 1
     try {
       return await inTurn(() => deps.call(tool, input))
@@ -74,12 +76,17 @@ export async function serveMeshTools(deps: {
       tools: deps.tools.map(({ definition: { name, description, parameters } }) => ({
         name,
         description,
-        inputSchema: { ...parameters, type: 'object' as const },
+        // The SDK's type names JSON values; the schema was parsed from JSON or written in this repository.
+        inputSchema: { ...parameters, type: 'object' } as ListedTool['inputSchema'],
       })),
     }))
     server.setRequestHandler('tools/call', async ({ params }) => {
       const { output, ok, images } = await call(params.name, params.arguments ?? {})
-      const pictures = images.map(({ mediaType: mimeType, base64: data }) => ({ type: 'image' as const, mimeType, data }))
+      const pictures = images.map(({ mediaType: mimeType, base64: data }) => ({
+        type: 'image' as const,
+        mimeType,
+        data,
+      }))
       return { content: [{ type: 'text' as const, text: output }, ...pictures], isError: !ok }
     })
     return server
@@ -98,6 +105,7 @@ export async function serveMeshTools(deps: {
     socket.once('close', () => void handle.close().catch(() => undefined))
     const onClose = transport.onclose
     // The SDK leaves the socket open, and a client that sent too much would wait for an answer.
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport of MCP has no listeners
     transport.onclose = () => {
       onClose?.()
       socket.destroy()

@@ -12,6 +12,7 @@ import { createCheckpoints } from './run-files.ts'
 import type { RunContext } from './loop-deps.ts'
 import { runChatTurn } from './run-chat-turn.ts'
 import { createSessions } from './sessions.ts'
+import { runLoop } from './run-loop.ts'
 
 /** A conversation limited to one round; each answer names it. */
 async function aSpentConversation(session: string) {
@@ -24,6 +25,7 @@ async function aSpentConversation(session: string) {
   let runs = 0
   const turn = async (origin: Origin) => {
     const context: RunContext = {
+      runLoop,
       inputHash: `asked ${++runs}`,
       stepsUsed: 0,
       hooks: silentHooks,

@@ -23,6 +23,7 @@ import type { RunContext } from './loop-deps.ts'
 import { runChatTurn } from './run-chat-turn.ts'
 import { runHeartbeat } from './run-heartbeat.ts'
 import { createSessions } from './sessions.ts'
+import { runLoop } from './run-loop.ts'
 
 const request = {
   kind: 'heartbeat',
@@ -43,6 +44,7 @@ function aHarness(script: readonly ScriptedStep[], data = mkdtempSync(join(tmpdi
   const log = quietLog
   const abort = new AbortController()
   const context: RunContext = {
+    runLoop,
     inputHash: 'same',
     stepsUsed: 0,
     hooks: silentHooks,

@@ -12,12 +12,14 @@ import { createCheckpoints } from './run-files.ts'
 import type { RunContext } from './loop-deps.ts'
 import { runTool } from './run-tool.ts'
 import { createSessions } from './sessions.ts'
+import { runLoop } from './run-loop.ts'
 
 const request = { kind: 'tool', runId: 'run_1', fence: 2, tool: 'tool', params: { value: 'x' } } as const
 
 function aContext(tools: readonly Tool[]): RunContext {
   const data = mkdtempSync(join(tmpdir(), 'tool-'))
   return {
+    runLoop,
     inputHash: 'same',
     stepsUsed: 0,
     hooks: silentHooks,

@@ -56,7 +56,11 @@ export function harnessParts(
     mesh: permittingMesh().mesh,
     ...options.changes,
   })
-  return { ...parts, directory, run: (state: LoopState, signal: AbortSignal) => loop(parts.deps, state, signal) }
+  return {
+    ...parts,
+    directory,
+    run: (state: LoopState, signal: AbortSignal) => loop(parts.deps, state, signal),
+  }
 }
 
 /** The lines that the harness for tests carries out. */

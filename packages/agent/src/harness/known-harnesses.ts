@@ -1,0 +1,77 @@
+import type { HarnessName, HarnessProgram } from '@flotilla/protocol/harness-variable'
+
+/** What the configuration of a harness names. */
+interface Surroundings {
+  /** The agent's model, as the gateway knows it. */
+  readonly model: string
+  /** Address of the gateway's OpenAI surface, ending in `/v1`. */
+  readonly openAiUrl: string
+}
+
+/**
+ * How each known harness is started so that it asks only the gateway, under the agent's model, and asks before it acts.
+ * Keys are the placeholders in the variables that every program of the agent has. Its own sandbox is off, where it has
+ * one: it needs kernel features that the container withholds, and the container is the sandbox.
+ */
+const knownHarnesses: Readonly<Record<HarnessName, (of: Surroundings) => HarnessProgram>> = {
+  'claude-code': ({ model }) => ({
+    command: ['claude-agent-acp'],
+    environment: {
+      ANTHROPIC_MODEL: model,
+      ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+      ANTHROPIC_DEFAULT_SONNET_MODEL: model,
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+      CLAUDE_CODE_SUBAGENT_MODEL: model,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      DISABLE_AUTOUPDATER: '1',
+    },
+  }),
+  codex: ({ model, openAiUrl }) => ({
+    command: [
+      'codex-acp',
+      ...Object.entries({
+        model,
+        model_provider: 'flotilla',
+        'model_providers.flotilla.name': 'flotilla',
+        'model_providers.flotilla.base_url': openAiUrl,
+        'model_providers.flotilla.env_key': 'OPENAI_API_KEY',
+        'model_providers.flotilla.wire_api': 'responses',
+        sandbox_mode: 'danger-full-access',
+        approval_policy: 'untrusted',
+        web_search: 'disabled',
+        check_for_update_on_startup: false,
+      }).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`]),
+    ],
+    environment: {},
+  }),
+  opencode: ({ model, openAiUrl }) => ({
+    command: ['opencode', 'acp'],
+    environment: {
+      OPENCODE_CONFIG_CONTENT: JSON.stringify({
+        model: `flotilla/${model}`,
+        small_model: `flotilla/${model}`,
+        enabled_providers: ['flotilla'],
+        provider: {
+          flotilla: {
+            npm: '@ai-sdk/openai-compatible',
+            options: { baseURL: openAiUrl, apiKey: '{env:OPENAI_API_KEY}' },
+            models: { [model]: {} },
+          },
+        },
+        permission: { edit: 'ask', bash: 'ask', webfetch: 'ask' },
+        autoupdate: false,
+        share: 'disabled',
+      }),
+      OPENCODE_DISABLE_MODELS_FETCH: '1',
+      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+    },
+  }),
+}
+
+/** The program of a harness, by its name or as the owner wrote it. Pure. */
+export function harnessProgram(
+  harness: HarnessName | HarnessProgram,
+  surroundings: Surroundings,
+): HarnessProgram {
+  return typeof harness === 'string' ? knownHarnesses[harness](surroundings) : harness
+}

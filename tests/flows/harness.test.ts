@@ -1,0 +1,155 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import process from 'node:process'
+import { controlEndpoints } from '@flotilla/protocol/control-api'
+import { blackboardHumanEndpoints } from '@flotilla/protocol/blackboard-api'
+import { journalEndpoints } from '@flotilla/protocol/journal-api'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aCassette, calls, operatorHandsOff, says } from '../support/cassettes.ts'
+import { editPermissions } from '../support/edit-permissions.ts'
+import { eventually } from '../support/eventually.ts'
+import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+
+const program = join(repositoryRoot, 'tests', 'support', 'acp-harness.mjs')
+const harness = { command: [process.execPath, program] }
+
+const day = aCassette(
+  ...operatorHandsOff({
+    when: '^delegate$',
+    to: 'coder',
+    title: 'Build it',
+    description: '[[run echo built > made ;; mesh complete_task {"summary":"It is built."}]]',
+    capture: { built: 'Summary: (.*)' },
+    answer: 'The coder says: {{built}}',
+  }),
+  {
+    agents: ['helper'],
+    when: 'Count the lines',
+    turns: [calls('complete_task', { summary: 'There are 7 lines.' })],
+  },
+  { when: '^what is it\\?$', turns: [says('It is a model.')] },
+)
+
+describe('an agent that a harness drives', () => {
+  let mesh: MeshProcess
+  beforeAll(async () => {
+    mesh = await startMesh({
+      cassettes: { day },
+      settings: { restarts_per_hour: 1000, agents: { coder: { harness }, other: { harness } } },
+    })
+    await mesh.createWorker('coder')
+    await mesh.createWorker('other')
+    await mesh.createWorker('helper')
+    await editPermissions(mesh, 'coder', { can_route_tasks: true, can_message: ['operator', 'helper'] })
+  })
+  afterAll(() => mesh?.stop())
+
+  const ask = (session: string, ...lines: readonly string[]) =>
+    mesh.ask(lines.join('\n'), { agent: 'coder', session })
+  const dataFile = (name: string) => readFile(join(mesh.dataOf('coder'), name), 'utf8')
+
+  it('a person talks to the harness, and its model calls are calls of the run', async () => {
+    const run = await ask('talk', 'say The answer: ', 'model scripted/day what is it?')
+    expect(run).toMatchObject({ state: 'done', outcome: { text: 'The answer: It is a model.' } })
+    expect(run.tokens_used).toBeGreaterThan(0)
+  })
+
+  it('no key of the owner is inside, and the harness gets no variable of the mesh', async () => {
+    const run = await ask('keys', 'env FLOTILLA_HARNESS', 'say |', 'env FLOTILLA_MESH_PUBLIC_KEY')
+    expect(run.outcome?.text).toBe('(not set)|(not set)')
+  })
+
+  it('a conversation continues in the session of the harness', async () => {
+    await ask('long', 'say One.')
+    const run = await ask('long', 'history')
+    expect(JSON.parse(run.outcome?.text ?? '')).toMatchObject({ before: 1 })
+  })
+
+  it('the harness works on a task that the operator handed to it, and completes it', async () => {
+    const run = await mesh.ask('delegate')
+    const whole = await mesh.ended(run.id)
+    const answer = await eventually('the operator answers', async () => {
+      const told = (await mesh.runs()).find(({ outcome }) => outcome?.text?.startsWith('The coder says'))
+      return told ?? (whole.outcome?.text?.startsWith('The coder says') === true ? whole : null)
+    })
+    expect(answer.outcome?.text).toBe('The coder says: It is built.')
+    expect(await dataFile('made')).toBe('built\n')
+  })
+
+  it('the harness hands work to another agent, and gets the result in its next turn', async () => {
+    const handOff = { to: 'helper', title: 'Count', description: 'Count the lines' }
+    const run = await ask('hand', `mesh hand_off ${JSON.stringify(handOff)}`, 'say Wait.')
+    const ended = await mesh.ended(run.id)
+    expect(ended).toMatchObject({ state: 'done' })
+    expect(ended.outcome?.text).toContain('There are 7 lines.')
+  })
+
+  it('a cancelled run ends, and the harness with it', async () => {
+    const id = await mesh.submit(['run echo $PPID > pid', 'wait'].join('\n'), {
+      agent: 'coder',
+      session: 'cancel',
+    })
+    const pid = await eventually(
+      'the harness works',
+      async () => Number(await dataFile('pid').catch(() => '')) || null,
+    )
+    await mesh.call(meshHumanEndpoints.runCancel, { params: { id } })
+    expect(await mesh.ended(id)).toMatchObject({ state: 'cancelled' })
+    await eventually('the harness has ended', async () => !isAlive(pid) || null)
+  })
+
+  it('the owner’s policy refuses a kind of call, and the refusal is recorded', async () => {
+    const policy = join(mesh.home, 'config', 'policy.yaml')
+    await writeFile(
+      policy,
+      'rules:\n  - { name: no-programs, match: { agent: other, tool: harness_execute }, verdict: deny, reason: No programs. }\n',
+    )
+    await eventually('the policy is read', async () => {
+      const reply = await mesh.call(controlEndpoints.policy)
+      return reply.text.includes('no-programs') ? true : null
+    })
+    const run = await mesh.ask('run touch made\nsay End.', { agent: 'other' })
+    expect(run.outcome?.text).toBe('End.')
+    const journal = await mesh.call(journalEndpoints.journalExport)
+    expect(journal.text).toContain('harness.refused')
+    expect(journal.text).toContain('harness.permitted')
+  })
+
+  it('after the mesh and the agent are killed in the middle of a prompt, no effect is lost or repeated', async () => {
+    const write = { key: 'notes/once', value: 'first' }
+    const id = await mesh.submit(
+      [
+        `mesh write_blackboard ${JSON.stringify(write)}`,
+        'run echo ran >> ran',
+        'until go',
+        `mesh write_blackboard ${JSON.stringify(write)}`,
+        'say Whole.',
+      ].join('\n'),
+      { agent: 'coder', session: 'crash' },
+    )
+    await eventually('the harness works', async () =>
+      (await dataFile('ran').catch(() => '')) !== '' ? true : null,
+    )
+    await mesh.kill9()
+    for (const { pid } of await mesh.agentProcesses()) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
+    await writeFile(join(mesh.dataOf('coder'), 'go'), '')
+    await mesh.restart()
+    const run = await mesh.ended(id)
+    expect(run).toMatchObject({ state: 'done' })
+    expect(run.outcome?.text).toContain('Whole.')
+    const entry = await mesh.call(blackboardHumanEndpoints.blackboardHistory, { params: { key: write.key } })
+    // The run writes twice; the first write was made before the kill and is not made again.
+    expect(entry.json(), entry.text).toMatchObject({ entry: { version: 2 } })
+  })
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
