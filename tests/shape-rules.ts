@@ -21,7 +21,7 @@ export interface WideRecord {
 export const wideRecords: readonly WideRecord[] = [
   {
     record: 'packages/agent/src/environment.ts AgentEnvironment',
-    membersMax: 19,
+    membersMax: 20,
     why: 'the environment, a value each',
   },
   {

@@ -29,7 +29,7 @@ export const harnessEndpoints = {
   permit: {
     method: 'POST',
     path: '/mesh/harness/permission',
-    summary: 'Decide whether the harness of the calling agent may make a call in its container.',
+    summary: 'Return whether the harness of the calling agent may make a call in its container.',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -21,7 +21,7 @@ const cancelled: Outcome = { outcome: 'cancelled' }
 
 /**
  * Answers a harness that asks whether it may make a call: the mesh decides, by the owner's policy, and records it. A
- * choice for all later calls is never taken where one for this call exists, so that the mesh decides each of them.
+ * choice for all later calls is never taken if one for this call exists, so that the mesh decides each of them.
  * Rejects only with the signal's reason; a mesh that does not answer permits nothing.
  */
 export async function answerPermission(

@@ -10,7 +10,7 @@ export interface EarlierResults {
 }
 
 /**
- * Reads the calls of interrupted attempts from the checkpoint. In a turn that begins there are none: results of earlier
+ * Reads the calls of interrupted attempts from the checkpoint. A turn that begins has no such calls: results of earlier
  * turns are in the conversation, but not among the outputs of this turn.
  */
 export function earlierResults({

@@ -14,7 +14,7 @@ const errors = {
 } as const
 
 /**
- * Stands between the SDK and a harness, which may send anything. Only what a run needs passes: answers to requests that
+ * Filters the messages between the SDK and a harness, which may send anything. Only what a run needs passes: answers to requests that
  * were made and not answered yet, and the requests of `served`. Notifications go to `onUpdate`, one after the other and
  * before any later answer. Everything else is refused or dropped, and counted.
  */

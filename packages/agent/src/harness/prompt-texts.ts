@@ -19,7 +19,7 @@ const interruptedNote = sanitizeForPrompt(
 const doneNote = sanitizeForPrompt('[What you did before the interruption:]')
 
 /** A conversation, divided by what a harness needs to know of it. */
-interface DividedTurn {
+export interface DividedTurn {
   /** Messages of earlier turns. */
   readonly before: readonly PromptMessage[]
   /** Messages that the harness has to answer now. */

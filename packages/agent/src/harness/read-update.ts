@@ -10,6 +10,8 @@ const outputMaxChars = 4000
 /** Longest piece of an answer that is read from one message, in characters. */
 const textMaxChars = 200_000
 const planEntriesMax = 100
+/** Fields in which harnesses put the output of a program, if they report it as a record. */
+const outputFields = ['formatted_output', 'aggregated_output', 'output', 'stdout'] as const
 
 /** What a harness reports of its work, reduced to what people see. */
 export type HarnessUpdate =
@@ -109,7 +111,10 @@ function outputText({ content, rawOutput }: RawUpdate): string {
     : []
   const said = parts.filter((part) => part !== '').join('\n')
   if (said !== '') return said.slice(0, outputMaxChars)
-  return typeof rawOutput === 'string' ? rawOutput.slice(0, outputMaxChars) : ''
+  const raw = isJsonObject(rawOutput)
+    ? outputFields.map((field) => rawOutput[field]).find((text) => typeof text === 'string' && text !== '')
+    : rawOutput
+  return typeof raw === 'string' ? raw.slice(0, outputMaxChars) : ''
 }
 
 function partText(part: z.output<typeof partSchema>): string {

@@ -1,6 +1,3 @@
-import type { HarnessProgram } from '@flotilla/protocol/harness-variable'
-import { heartbeatSession } from '@flotilla/protocol/heartbeat-reply'
-import type { Log } from '@flotilla/protocol/json-log'
 import { Problem } from '@flotilla/protocol/problem'
 import { replaySessionPattern } from '@flotilla/protocol/replay-endpoints'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
@@ -10,21 +7,18 @@ import { isSummary } from '../context/context-prompts.ts'
 import { cutGroups } from '../context/cut-groups.ts'
 import { noticeFor } from '../loop/answer-notices.ts'
 import { applySteers } from '../loop/apply-steers.ts'
-import { fingerprint } from '../loop/fingerprint.ts'
 import type { LoopDeps, LoopEnd, RunLoop } from '../loop/loop-deps.ts'
 import type { LoopState } from '../loop/loop-state.ts'
 import { notices } from '../loop/notices.ts'
 import { countContinuation, countRound, judgeRound } from '../loop/round-budget.ts'
-import { answerPermission } from './answer-permission.ts'
 import { createCallMeshTool } from './call-mesh-tool.ts'
-import type { HarnessSessions } from './harness-sessions.ts'
 import { offeredToHarness } from './offered-tools.ts'
-import { openHarness } from './open-harness.ts'
 import type { OpenHarness, StopReason } from './open-harness.ts'
+import { openSession } from './open-session.ts'
+import type { HarnessLoopParts } from './open-session.ts'
 import { divideTurn, firstTexts } from './prompt-texts.ts'
 import { createPromptEnds } from './prompt-ends.ts'
 import type { PromptEnds, Stopped } from './prompt-ends.ts'
-import { readUpdate } from './read-update.ts'
 import { createTurnRecorder } from './record-turn.ts'
 import type { TurnRecorder } from './record-turn.ts'
 import { serveMeshTools } from './serve-mesh-tools.ts'
@@ -41,13 +35,7 @@ const keptMaxChars = 400_000
  * - **H3** The session of the conversation is stored before its first prompt, and continued by every later attempt.
  * - **H4** Everything that the loop started ends with it: the processes of the harness and the server of the tools.
  */
-export function createHarnessLoop(parts: {
-  readonly program: HarnessProgram
-  readonly environment: Readonly<Record<string, string>>
-  readonly directory: string
-  readonly sessions: HarnessSessions
-  readonly log: Log
-}): (conversation: string) => RunLoop {
+export function createHarnessLoop(parts: HarnessLoopParts): (conversation: string) => RunLoop {
   return (conversation) => async (deps, state, signal) => {
     if (replaySessionPattern.test(conversation))
       return { kind: 'failed', code: 'unprocessable', detail: 'A run of a harness cannot be replayed.' }
@@ -78,50 +66,16 @@ export function createHarnessLoop(parts: {
     let harness: OpenHarness | null = null
     try {
       const turn = divideTurn(state)
-      const command = fingerprint(JSON.stringify(parts.program.command))
-      const known = await parts.sessions.find(conversation, command)
-      const isInterrupted = known?.runId === state.runId
-      // All heartbeats share a conversation, and each is a new session: it would grow without end.
-      const isKept = turn.before.length > 0 && conversation !== heartbeatSession
-      // A conversation that was reset has no earlier messages and begins a new session.
-      const continues = known !== null && (isInterrupted || isKept) ? known.sessionId : null
-      let sessionId: string | null = null
-      const startedAt = deps.clock.now()
-      harness = await openHarness(
-        {
-          ...parts,
-          clock: deps.clock,
-          mcpServer: server.mcpServer,
-          sessionId: continues,
-          onUpdate: (params) => {
-            ends.noteActivity()
-            // Updates before the first prompt repeat an earlier conversation.
-            const update = sessionId === null || !ends.isPrompting() ? null : readUpdate(params, sessionId)
-            if (update !== null) recorder.take(update)
-          },
-          onPermission: async (params, answered) => {
-            ends.noteActivity()
-            return sessionId === null
-              ? { outcome: 'cancelled' }
-              : answerPermission(params, {
-                  mesh: deps.mesh,
-                  sessionId,
-                  signal: AbortSignal.any([answered, signal]),
-                })
-          },
-        },
+      const opened = await openSession(
+        parts,
+        { conversation, deps, state, turn, ends, recorder, server },
         signal,
       )
-      sessionId = harness.sessionId
-      await parts.sessions.save({ conversation, sessionId, harness: command, runId: state.runId })
-      parts.log.info(
-        { runId: state.runId, continues: harness.continues, readyMs: deps.clock.now() - startedAt },
-        'started the harness of a run; it has a session',
-      )
+      harness = opened.harness
       const first = firstTexts(turn, {
         systemPrompt: deps.work.systemPrompt,
         continues: harness.continues,
-        isInterrupted,
+        isInterrupted: opened.isInterrupted,
       })
       const saving = { ...deps, saveCheckpoint: save }
       return await promptByPrompt(saving, { state, harness, recorder, ends, first }, signal)
