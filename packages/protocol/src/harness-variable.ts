@@ -2,7 +2,7 @@
 export const harnessVariable = 'FLOTILLA_HARNESS'
 
 /** The harnesses whose configuration Flotilla knows. */
-export const harnessNames = ['codex', 'opencode'] as const
+export const harnessNames = ['claude-code', 'codex', 'opencode'] as const
 export type HarnessName = (typeof harnessNames)[number]
 
 /** What an agent process starts in place of its own loop. */

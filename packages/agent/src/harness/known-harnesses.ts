@@ -14,6 +14,18 @@ interface Surroundings {
  * one: it needs kernel features that the container withholds, and the container is the sandbox.
  */
 const knownHarnesses: Readonly<Record<HarnessName, (of: Surroundings) => HarnessProgram>> = {
+  'claude-code': ({ model }) => ({
+    command: ['claude-agent-acp'],
+    environment: {
+      ANTHROPIC_MODEL: model,
+      ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+      ANTHROPIC_DEFAULT_SONNET_MODEL: model,
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+      CLAUDE_CODE_SUBAGENT_MODEL: model,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      DISABLE_AUTOUPDATER: '1',
+    },
+  }),
   codex: ({ model, openAiUrl }) => ({
     command: [
       'codex-acp',
