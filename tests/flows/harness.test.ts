@@ -42,7 +42,12 @@ describe('an agent that a harness drives', () => {
     await mesh.createWorker('coder')
     await mesh.createWorker('other')
     await mesh.createWorker('helper')
-    await editPermissions(mesh, 'coder', { can_route_tasks: true, can_message: ['operator', 'helper'] })
+    await editPermissions(mesh, 'coder', {
+      can_route_tasks: true,
+      blackboard_write: ['notes/*'],
+      blackboard_read: ['notes/*'],
+      can_message: ['operator', 'helper'],
+    })
   })
   afterAll(() => mesh?.stop())
 
@@ -138,7 +143,7 @@ describe('an agent that a harness drives', () => {
     await mesh.restart()
     const run = await mesh.ended(id)
     expect(run).toMatchObject({ state: 'done' })
-    expect(run.outcome?.text).toContain('Whole.')
+    expect(run.outcome?.text).toMatch(/^\[write_blackboard\].*Whole\.$/s)
     const entry = await mesh.call(blackboardHumanEndpoints.blackboardHistory, { params: { key: write.key } })
     // The run writes twice; the first write was made before the kill and is not made again.
     expect(entry.json(), entry.text).toMatchObject({ entry: { version: 2 } })
