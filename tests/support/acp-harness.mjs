@@ -38,6 +38,10 @@ const app = agent({ name: 'harness for tests' })
     for (const text of prompts) await say(client, params.sessionId, `earlier: ${text}`)
     return {}
   })
+  .onRequest(methods.agent.session.setMode, ({ params }) => {
+    sessions.get(params.sessionId).mode = params.modeId
+    return {}
+  })
   .onNotification(methods.agent.session.cancel, ({ params }) => {
     sessions.get(params.sessionId)?.cancel.abort()
   })
@@ -128,6 +132,7 @@ const steps = {
     const body = await reply.json()
     await say(client, sessionId, body.choices?.[0]?.message?.content ?? JSON.stringify(body))
   },
+  mode: ({ client, sessionId, session }) => say(client, sessionId, session.mode ?? '(not set)'),
   /** Prints an environment variable. */
   env: ({ rest, client, sessionId }) => say(client, sessionId, process.env[rest] ?? '(not set)'),
   /** Waits until the prompt is cancelled. */

@@ -144,6 +144,7 @@ createInterface({ input: process.stdin }).on('line', async (line) => {
     ;({ mcpServers } = params)
     return send({ id, result: { sessionId: 's' } })
   }
+  if (method === 'session/set_mode') return send({ id, result: {} })
   if (method !== 'session/prompt') return
   try {
     const answer = await attacks[mode](id)

@@ -10,6 +10,8 @@ export interface HarnessProgram {
   readonly command: readonly string[]
   /** Variables of the harness alone, beside those that all programs of the agent get. */
   readonly environment: Readonly<Record<string, string>>
+  /** The mode that each session is set to; absent for the harness's own default. */
+  readonly mode?: string
 }
 
 /** The name of the MCP server that offers the tools of the mesh to a harness. */

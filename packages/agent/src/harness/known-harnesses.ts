@@ -25,6 +25,8 @@ const knownHarnesses: Readonly<Record<HarnessName, (of: Surroundings) => Harness
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
     },
+    // In its mode `auto` a model call decides about each call in place of the mesh.
+    mode: 'default',
   }),
   codex: ({ model, openAiUrl }) => ({
     command: [

@@ -121,6 +121,9 @@ export async function openHarness(parts: HarnessParts, signal: AbortSignal): Pro
       known !== null && continues
         ? known
         : sessionIdOf(await within(agent.request(methods.agent.session.new, place)))
+    const { mode: modeId } = parts.program
+    if (modeId !== undefined)
+      await within(agent.request(methods.agent.session.setMode, { sessionId, modeId }))
     return {
       sessionId,
       continues,

@@ -135,6 +135,13 @@ describe('a run that a harness drives', () => {
     expect(JSON.parse(textOf(await run(second, signal)))).toEqual({ before: 1, texts: [] })
   })
 
+  it('each session is set to the mode of the harness, also one that continues', async () => {
+    const { run } = harnessParts()
+    const first = asked('mode')
+    expect(await run(first, signal)).toMatchObject({ text: 'careful' })
+    expect(await run(nextTurn(first, 'run_2', 'mode'), signal)).toMatchObject({ text: 'careful' })
+  })
+
   it('a conversation without earlier messages begins a new session', async () => {
     const { run } = harnessParts()
     await run(asked('say One.'), signal)

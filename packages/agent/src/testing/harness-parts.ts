@@ -46,7 +46,7 @@ export function harnessParts(
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'harness-'))
   const command = [process.execPath, join(support, program), ...args]
   const loop = createHarnessLoop({
-    program: { command, environment: { OF_HARNESS: 'set' } },
+    program: { command, environment: { OF_HARNESS: 'set' }, mode: 'careful' },
     environment: { PATH: process.env['PATH'] ?? '', HOME: directory },
     directory,
     sessions: createHarnessSessions(directory),
