@@ -18,7 +18,8 @@ const kinds = {
   'by end of a path, without a host': (at: number) => `{ agent: '*', path: '**/name-${at}' }`,
   'by pattern of names, without a host': (at: number) => `{ mcp_tool: 'a*', agent: 'team-${at}-*' }`,
   'by pattern of credentials, without a host': (at: number) => `{ credential: 'key_${at}_*', tool: '*' }`,
-  'by condition alone': (at: number) => `{ agent: '*' }, when: 'path.startsWith("/x${at}/") && method == "PUT"'`,
+  'by condition alone': (at: number) =>
+    `{ agent: '*' }, when: 'path.startsWith("/x${at}/") && method == "PUT"'`,
 } as const satisfies Record<string, (at: number) => string>
 type Kind = keyof typeof kinds
 

@@ -57,8 +57,11 @@ export const edgeImports: readonly EdgeImport[] = [
   },
   {
     module: 'markdown-it',
-    allowed: ['packages/inbound/src/channels/text/read-markdown.ts'],
-    why: 'what agents say is read once, for all platforms',
+    allowed: [
+      'packages/inbound/src/channels/text/read-markdown.ts',
+      'packages/cli/src/terminal/markdown-stream.ts',
+    ],
+    why: 'what agents say is read once for all platforms, and line by line for the terminal',
   },
   { module: 'pino', allowed: ['packages/foundation/src/platform/log.ts'], why: 'one log' },
   {
