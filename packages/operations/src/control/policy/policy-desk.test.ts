@@ -192,7 +192,9 @@ describe('the reach of a credential', () => {
     const reach = createReachOfCredential({
       guard: () => {},
       decide: (_caller, action) =>
-        more.denied?.includes(action.do) === true ? { allowed: false, reason: 'no' } : { allowed: true },
+        more.denied?.includes(action.do) === true
+          ? { allowed: false, reason: 'no', field: null }
+          : { allowed: true },
       policy,
       settings: () =>
         ({
