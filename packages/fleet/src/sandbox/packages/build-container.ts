@@ -4,6 +4,7 @@ import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
 import { ulimitsOf } from '../engine/engine-dialect.ts'
 import { labelKeys } from '../hardening/container-options.ts'
+import { isStatus } from '../image/engine-images.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { tarArchive } from '../tar-archive.ts'
 import type { TarEntry } from '../tar-archive.ts'
@@ -78,10 +79,13 @@ export async function startBuildContainer(
       ],
     },
   })
-  const remove = async (): Promise<void> => {
-    await container.remove({ force: true, v: true }).catch((error: unknown) => {
-      if (!(error instanceof Error && 'statusCode' in error && error.statusCode === 404)) throw error
+  let removal: Promise<void> | null = null
+  // One removal for all callers: an engine refuses a second one and does not wait for the first.
+  const remove = (): Promise<void> => {
+    removal ??= container.remove({ force: true, v: true }).catch((error: unknown) => {
+      if (!isStatus(error, 404)) throw error
     })
+    return removal
   }
   // The abort ends a step that waits for the container.
   const abort = (): void => void remove().catch(() => undefined)
