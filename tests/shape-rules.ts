@@ -55,6 +55,11 @@ export const wideRecords: readonly WideRecord[] = [
     why: 'the environment, a value each',
   },
   {
+    record: 'packages/fleet/src/agents/lifecycle/agent-sandbox.ts agentSandbox',
+    membersMax: 13,
+    why: 'everything that one start decides, a value each',
+  },
+  {
     record: 'packages/fleet/src/sandbox/sandbox-spec.ts SandboxSpec',
     membersMax: 13,
     why: 'what an engine is told of one sandbox, a value each',

@@ -43,7 +43,6 @@ it('a repair on a page names only parts of the settings that there are', () => {
  * only agents meet.
  */
 const terminalAlone: readonly ProblemCode[] = [
-  'policy-denied',
   'client-gone',
   'disk-full',
   'fleet-paused',
@@ -56,8 +55,11 @@ const terminalAlone: readonly ProblemCode[] = [
   'messages-exhausted',
   'no-wallet',
   'not-configured',
+  'packages-unavailable',
+  'policy-denied',
   'proof-wanted',
   'seed-revealed',
+  'size-unavailable',
   'stale-fence',
   'storage-failing',
   'too-many-files',

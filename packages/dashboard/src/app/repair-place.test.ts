@@ -89,6 +89,8 @@ const withoutPage: Partial<Record<ProblemCode, string>> = {
   'mesh-unreachable': terminal,
   'mesh-secret-refused': terminal,
   'isolation-unavailable': terminal,
+  'packages-unavailable': terminal,
+  'size-unavailable': terminal,
   'internal-error': terminal,
   'disk-full': terminal,
   'storage-failing': terminal,

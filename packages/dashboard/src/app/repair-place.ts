@@ -45,6 +45,7 @@ export const repairPlaces: Partial<Record<ProblemCode, RepairPlace>> = {
   'agent-quarantined': agent,
   'agent-unavailable': agent,
   'fleet-paused': fleet,
+  'machine-full': fleet,
   'data-full': agent,
   'unknown-agent': fleet,
   'agent-archived': fleet,
