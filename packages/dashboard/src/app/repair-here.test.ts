@@ -50,6 +50,7 @@ const terminalAlone: readonly ProblemCode[] = [
   'host-refused',
   'internal-error',
   'isolation-unavailable',
+  'machine-full',
   'mesh-secret-refused',
   'mesh-unreachable',
   'messages-exhausted',
