@@ -12,10 +12,10 @@ test('without sizes there is nothing to report', () => {
 })
 
 test.each([
-  ['a sum that fits exactly', [2048, 2048], 'ok', 'need 4096 MB together (a0 2048 MB, a1 2048 MB)'],
-  ['a sum that does not fit', [2048, 2049], 'warning', 'their runs wait for each other'],
-  ['an agent that can never start', [5000], 'warning', 'a0 can never start'],
-])('%s', (_what, memory, level, words) => {
+  { memory: [2048, 2048], level: 'ok', words: 'need 4096 MB together (a0 2048 MB, a1 2048 MB)' },
+  { memory: [2048, 2049], level: 'warning', words: 'their runs wait for each other' },
+  { memory: [5000], level: 'warning', words: 'a0 can never start' },
+])('the finding about sizes of $memory MB is $level', ({ memory, level, words }) => {
   const [finding] = sizeFindings(sizes(...memory))
   expect(finding).toMatchObject({ id: 'agent-sizes', level, detail: expect.stringContaining(words) })
 })
