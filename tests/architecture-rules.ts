@@ -39,10 +39,7 @@ export const meshModules: readonly MeshModule[] = [
   { folder: 'packages/fleet/src/events', holds: 'events about agents and their sandboxes' },
   { folder: 'packages/fleet/src/isolation', holds: 'the result of the isolation checks' },
   { folder: 'packages/fleet/src/agents', holds: 'registry, lifecycle and connection of agents' },
-  {
-    folder: 'packages/fleet/src/resources',
-    holds: 'what the owner gives to agents: packages in their images',
-  },
+  { folder: 'packages/fleet/src/resources', holds: 'what the owner gives to agents: packages and sizes' },
   { folder: 'packages/work/src/events', holds: 'events about runs and tasks' },
   { folder: 'packages/work/src/runs', holds: 'the run ledger: submit, dispatch, steering, delivery' },
   { folder: 'packages/work/src/tasks', holds: 'hand-offs among agents; each ends in submitRun' },

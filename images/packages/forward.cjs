@@ -11,4 +11,4 @@ createServer((program) => {
   program.on('error', end).on('close', end)
   proxy.on('error', end).on('close', end)
   program.pipe(proxy).pipe(program)
-}).listen(3128, '127.0.0.1', () => console.log('ready'))
+}).listen(3128, '127.0.0.1', () => process.stdout.write('ready\n'))

@@ -3,7 +3,12 @@ import * as z from 'zod/mini'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { HarnessProgram } from '@flotilla/protocol/harness-variable'
 import { Problem } from '@flotilla/protocol/problem'
-import type { ClientConnection, PromptResponse, RequestPermissionResponse } from '@agentclientprotocol/sdk'
+import type {
+  ClientConnection,
+  InitializeRequest,
+  PromptResponse,
+  RequestPermissionResponse,
+} from '@agentclientprotocol/sdk'
 import { startPipedProgram } from '../programs/piped-program.ts'
 import type { PipedProgram } from '../programs/piped-program.ts'
 import { cleanAndCut } from '../tools/cut-middle.ts'
@@ -50,6 +55,12 @@ export interface HarnessParts {
   ) => Promise<RequestPermissionResponse['outcome']>
 }
 
+/** The harness uses its own files and terminals, inside its container. */
+const aboutThisClient: Omit<InitializeRequest, 'protocolVersion'> = {
+  clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+  clientInfo: { name: 'flotilla', version: '1' },
+}
+
 /**
  * Starts a harness and opens its session. A session that the harness cannot continue is replaced by a new one. Rejects
  * with the Problem `harness-failed`, or with the signal's reason; no process stays then.
@@ -93,11 +104,7 @@ export async function openHarness(parts: HarnessParts, signal: AbortSignal): Pro
     const { agent } = opened
     const within = <T>(answer: Promise<T>): Promise<T> => inTime(answer, parts.clock, signal)
     const begun = await within(
-      agent.request(methods.agent.initialize, {
-        protocolVersion: PROTOCOL_VERSION,
-        clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
-        clientInfo: { name: 'flotilla', version: '1' },
-      }),
+      agent.request(methods.agent.initialize, { protocolVersion: PROTOCOL_VERSION, ...aboutThisClient }),
     )
     if (begun.protocolVersion !== PROTOCOL_VERSION)
       throw new Error(`the harness speaks version ${begun.protocolVersion} of the Agent Client Protocol`)

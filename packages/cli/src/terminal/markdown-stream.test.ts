@@ -41,7 +41,12 @@ describe('an answer on a terminal with colors', () => {
   test('pieces of a stream give what the whole text gives', () => {
     const text = '# A **b**\n\n- `c` [d](https://e.example)\n```\nf\n```\nend'
     const stream = createMarkdownStream(letters)
-    expect([...text].map((piece) => stream.write(piece)).join('') + stream.end()).toBe(rendered(text))
+    expect(
+      text
+        .split('')
+        .map((piece) => stream.write(piece))
+        .join('') + stream.end(),
+    ).toBe(rendered(text))
   })
 
   test('control characters neither color nor move the cursor, and a long line is shown as it is', () => {

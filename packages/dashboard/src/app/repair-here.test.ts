@@ -46,6 +46,7 @@ const terminalAlone: readonly ProblemCode[] = [
   'client-gone',
   'disk-full',
   'fleet-paused',
+  'harness-failed',
   'home-in-use',
   'host-refused',
   'internal-error',

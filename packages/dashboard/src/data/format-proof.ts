@@ -56,6 +56,10 @@ export const proofWords = {
   credentialUnbind: 'The value is sent nowhere from now on. You can bind it to hosts again at any time.',
   watcherChange:
     'The agent receives the names of files in that folder. You can remove the watcher at any time; names it has received stay known.',
+  policyRuleAdd:
+    'Matching actions are decided by this rule from now on. You can remove it from config/policy.yaml at any time; what it allowed meanwhile has happened.',
+  pendingAlways:
+    'The action happens immediately, and equal ones without a question from now on. You can remove the rule from config/policy.yaml at any time.',
   templateApply:
     'Agents may get more permissions or new MCP servers. You can change each agent back on its page.',
   templateApplyPlan:
