@@ -491,6 +491,7 @@ const unprovedWrites: Readonly<Record<string, string>> = {
   'DELETE /api/recording': 'gives conversations to who may read them anyway',
   'PATCH /api/webhooks/{id}': 'asked in the use case where signatures are no longer wanted',
   'POST /api/agents': 'asked in the use case for MCP servers and what is above the operator’s ceiling',
+  'POST /api/agents/{id}/packages/rebuild': 'installs newer versions of packages that the owner chose',
   'POST /api/backups/{name}/verify':
     'reads a file that lies in the home, and tells an owner whether it is whole',
   'POST /api/blackboard-watches':

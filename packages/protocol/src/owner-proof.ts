@@ -14,8 +14,8 @@ export const proofLimits = {
 
 /**
  * Routes for which a page must send the proof, whatever the body: approvals, deletion, people, a copy of the whole
- * home, the seed of the wallet, where credentials are sent, who may wake an agent from outside, and the content of
- * the audit log. Routes that also have harmless uses are not listed: their use cases require it (`requireProof`),
+ * home, the seed of the wallet, where credentials are sent, who may wake an agent from outside, the programs in the
+ * image of an agent, and the content of the audit log. Routes that also have harmless uses are not listed: their use cases require it (`requireProof`),
  * before permissions, MCP servers and more money.
  */
 export const provedRoutes: ReadonlySet<string> = new Set([
@@ -24,6 +24,7 @@ export const provedRoutes: ReadonlySet<string> = new Set([
   'POST /api/policy/rules',
   'DELETE /api/agents/{id}',
   'DELETE /api/agents/{id}/memory/{fact}',
+  'PUT /api/agents/{id}/packages',
   'DELETE /api/projects/{name}',
   'POST /api/journal/accept',
   'POST /api/backups',

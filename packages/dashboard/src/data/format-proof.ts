@@ -8,6 +8,8 @@ export const proofWords = {
   agentCreate:
     'This creates an agent with more permissions than the operator could grant. You can revoke them, or archive the agent, at any time.',
   agentEdit: 'The agent may do more or less from now on. You can undo this for half an hour, under Changes.',
+  setAgentPackages:
+    'The next run of the agent uses an image with these packages. You can replace the list at any time.',
   changeUndo:
     'This undoes a change, and may give the agent more permissions again. You can make the change again.',
   budgetSet: 'More can be spent from now on. You can lower it again at any time; what was spent is spent.',
