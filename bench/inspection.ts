@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import { anAuthority, anInspectingProxy, aTlsSite } from '../packages/testing/src/inspection-harness.ts'
 import { rotated } from './bench.ts'
 import type { Bench, BenchOptions, BenchReport } from './bench.ts'
+import { startRivalInspector } from './rival-inspector.ts'
 import { median, pairedRatio } from './statistics.ts'
 import { figure, ratio } from './table.ts'
 
@@ -10,9 +11,10 @@ import { figure, ratio } from './table.ts'
 const requests = 200
 const downloadBytes = 64 * 1024 * 1024
 
-/** Both names lead to one server; the proxy inspects the first. */
-const ways = ['inspected.site.test', 'tunnel.site.test'] as const
-type Way = (typeof ways)[number]
+/** All ways lead to one server. */
+const labels = { inspected: 'inspected', tunnel: 'a tunnel', rival: 'mitmproxy' }
+type Way = keyof typeof labels
+const hosts = { inspected: 'inspected.site.test', tunnel: 'tunnel.site.test', rival: 'localhost' }
 
 interface Measured {
   readonly way: Way
@@ -23,34 +25,42 @@ interface Measured {
 
 export const inspectionBench: Bench = {
   name: 'inspection',
-  claim: 'what a request to an inspected host costs, against a tunnel to the same server',
+  claim: 'what a request to an inspected host costs, against a tunnel and mitmproxy to the same server',
   defaultRuns: 7,
   run: measure,
 }
 
-async function measure({ runs, progress, signal }: BenchOptions): Promise<BenchReport> {
+async function measure({ runs, folder, progress, signal }: BenchOptions): Promise<BenchReport> {
   const outside = await anAuthority('outside')
   const site = await aTlsSite(outside, '*.site.test', (request, response) => {
     if (request.url === '/large') response.end(Buffer.alloc(downloadBytes))
     else response.end('an answer')
   })
-  const proxy = await anInspectingProxy({ hosts: [ways[0]], outside, ports: [site.port] })
+  const proxy = await anInspectingProxy({ hosts: [hosts.inspected], outside, ports: [site.port] })
+  const openBy = (host: string) =>
+    proxy.open(`${host}:${site.port}`, { ca: [proxy.fleet.certificate, outside.certificate] })
+  const rival = await startRivalInspector(folder).catch((error: unknown) => `not measured: ${String(error)}`)
+  const open: Partial<Record<Way, () => Promise<TLSSocket>>> = {
+    inspected: () => openBy(hosts.inspected),
+    tunnel: () => openBy(hosts.tunnel),
+    ...(typeof rival === 'string' ? {} : { rival: () => rival.open(site.port) }),
+  }
   const measured: Measured[] = []
   try {
     for (let round = 0; round < runs; round++) {
       signal.throwIfAborted()
       progress(`round ${round + 1} of ${runs}`)
-      for (const way of rotated(ways, round)) {
-        const open = () =>
-          proxy.open(`${way}:${site.port}`, { ca: [proxy.fleet.certificate, outside.certificate] })
-        measured.push({ way, ...(await measureOver(await open(), `${way}:${site.port}`)) })
+      for (const [name, opened] of rotated(Object.entries(open), round)) {
+        const way = name as Way
+        measured.push({ way, ...(await measureOver(await opened(), `${hosts[way]}:${site.port}`)) })
       }
     }
   } finally {
+    if (typeof rival !== 'string') await rival.close()
     await proxy.close()
     await site.close()
   }
-  return report(measured)
+  return report(measured, typeof rival === 'string' ? rival : null)
 }
 
 /** Requests one after the other over one connection, and then one download. */
@@ -79,27 +89,37 @@ async function measureOver(client: TLSSocket, host: string): Promise<Omit<Measur
   return { requestMs: median(durations), megabytesPerSecond: bytes / 1024 ** 2 / seconds }
 }
 
-function report(measured: readonly Measured[]): BenchReport {
+function report(measured: readonly Measured[], absent: string | null): BenchReport {
   const of = (way: Way) => measured.filter((one) => one.way === way)
-  const rows = ways.map((way) => {
-    const rates = of(way).map((one) => one.megabytesPerSecond)
-    const floor = of('tunnel.site.test').map((one) => one.megabytesPerSecond)
+  const floor = of('tunnel')
+  const rows = Object.entries(labels).map(([way, label]) => {
+    const own = of(way as Way)
+    if (own.length === 0) return [label, 'absent', '', '', '']
+    const rates = own.map((one) => one.megabytesPerSecond)
+    const added = own.map((one, round) => one.requestMs - (floor[round]?.requestMs ?? 0))
     return [
-      way === 'tunnel.site.test' ? 'a tunnel' : 'inspected',
-      `${figure(median(of(way).map((one) => one.requestMs)), 2)} ms`,
+      label,
+      `${figure(median(own.map((one) => one.requestMs)), 2)} ms`,
+      `${figure(median(added), 2)} ms`,
       `${figure(median(rates), 0)} MB/s`,
-      ratio(pairedRatio(rates, floor)),
+      ratio(
+        pairedRatio(
+          rates,
+          floor.map((one) => one.megabytesPerSecond),
+        ),
+      ),
     ]
   })
   return {
     tables: [
       {
         title: 'inspection: requests and bytes to an inspected host',
-        columns: ['', 'a request', 'a download', 'of the tunnel'],
+        columns: ['', 'a request', 'added', 'a download', 'of the tunnel'],
         rows,
         notes: [
-          'Program, proxy and server share one process, so both rows contain the cost of the program and the server.',
+          'Program, proxy and server share one process; mitmproxy has a process of its own and does not verify the server.',
           'An inspected connection decrypts and encrypts each byte once more.',
+          ...(absent === null ? [] : [`mitmproxy: ${absent}`]),
         ],
       },
     ],
