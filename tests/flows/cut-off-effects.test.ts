@@ -343,6 +343,7 @@ const withoutCase: Readonly<Record<string, string>> = {
   'POST /mesh/blackboard-watches': 'said again it changes nothing: it takes the place of what was there',
   'POST /mesh/operator/agents/{}/hibernate':
     'said again it changes nothing: packages/fleet/src/agents/lifecycle/hibernate.test.ts',
+  'POST /mesh/harness/permission': 'the policy decides it, and nothing changes: tests/flows/harness.test.ts',
   'POST /mesh/lease': 'said again it renews what it renewed',
   'POST /mesh/steers/taken': 'said again it changes nothing: what is taken is a mark on the row',
   'POST /mesh/skills/check': 'it changes nothing',

@@ -36,6 +36,7 @@ const params = {
   item: 'x',
   part: 'providers',
   host: 'code.test',
+  credential: 'zzz',
 }
 const run = promisify(execFile)
 
