@@ -8,8 +8,11 @@ import { buildNames, builtProgram, programNodeFlags } from '@flotilla/protocol/b
 import { beforeAll, expect, it } from 'vitest'
 import { pinnedNode, repositoryRoot } from '../support/mesh-process.ts'
 
-/** Files that a short command may load; `runs` loaded 62 on 28 November 2026. */
-const filesMax = 70
+/**
+ * Files that a short command may load; `runs` loaded 71 on 29 November 2026. Each new command that shares code with
+ * others splits the shared files once more.
+ */
+const filesMax = 80
 
 beforeAll(() => {
   if (buildNames.every((name) => builtProgram(fs, repositoryRoot, name) !== null)) return

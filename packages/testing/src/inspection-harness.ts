@@ -84,6 +84,7 @@ export async function anInspectingProxy(
   const decided: { method: string; path: string }[] = []
   const plain: InspectedServerDeps['takeTurn'] = () => ({
     fill: (headers) => ({ headers }),
+    fillWebSocket: (headers) => headers,
     fillApproved: (headers) => headers,
     answer: { headers: (raw) => raw, body: () => null },
     settled: () => {},

@@ -17,7 +17,7 @@ rules:
   - { name: key, match: { host: code.test, credential: github, method: DELETE }, verdict: deny, reason: No deletion. }
 `
 
-function aTurn(method: string, path: string) {
+function aTurn(method: string, path: string, rules = policy) {
   const room = aCredentialRoom({ values: { github: value }, hosts: { github: ['code.test'] } })
   const takeTurn = createTakeTurn({
     guard: () => {},
@@ -25,7 +25,7 @@ function aTurn(method: string, path: string) {
     credentials: room.open,
     rate: { take: () => {} },
     loop: { spend: (_agentId, work) => work(), require: () => {}, turn: () => null },
-    checkEffect: policyOf(policy),
+    checkEffect: policyOf(rules),
   })
   const connection = { identity: { caller }, destination: { host: 'code.test', port: 443 } }
   return takeTurn(connection, { method, path })
@@ -79,4 +79,28 @@ test('an inspected request gets the value of a credential that no rule concerns'
   expect(fill(withKey)).toMatchObject({
     headers: expect.arrayContaining([`Bearer ${value}`]) as unknown,
   })
+})
+
+const sockets = `
+rules:
+  - { name: sockets, match: { host: code.test, method: WEBSOCKET, path: '/live/**' }, verdict: allow }
+  - { name: asked-sockets, match: { host: code.test, method: WEBSOCKET, path: '/live/asked' }, verdict: ask, reason: A room. }
+  - { name: secret, match: { host: code.test, method: GET, path: '/live/secret' }, verdict: deny, reason: A secret. }
+  - { name: asked, match: { host: code.test, method: GET, path: '/live/page' }, verdict: ask, reason: A page. }
+`
+
+test('a WebSocket that a rule allows is opened with the value of a credential', async () => {
+  const turn = await aTurn('GET', '/live/room?x=1', sockets)
+  expect(turn.fillWebSocket(withKey)).toEqual(expect.arrayContaining([`Bearer ${value}`]))
+})
+
+test.each([
+  ['without a rule that names it', '/other', 'no rule allows a WebSocket to code.test'],
+  ['where a person would be asked', '/live/asked', 'a WebSocket cannot wait for a person'],
+  ['where a request is denied', '/live/secret', 'A secret.'],
+  ['where a person would be asked about the request', '/live/page', 'a WebSocket cannot wait for a person'],
+])('a WebSocket is refused %s', async (_where, path, detail) => {
+  const turn = await aTurn('GET', path, sockets)
+  const denied = { code: 'policy-denied', detail: expect.stringContaining(detail) as unknown }
+  expect(() => turn.fillWebSocket([])).toThrow(expect.objectContaining(denied))
 })

@@ -2,10 +2,11 @@ import type { LoopShare } from '@flotilla/foundation/intake'
 import type { Journal } from '@flotilla/foundation/journal'
 import type { CallRate, Guard } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
+import { Problem } from '@flotilla/protocol/problem'
 import type { PolicyChecks } from '@flotilla/identity/policy'
 import type { OpenCredentials } from '../credentials/index.ts'
 import { textOf } from '../egress/index.ts'
-import { inspectedEffect } from './inspected-effect.ts'
+import { inspectedEffect, webSocketMethod } from './inspected-effect.ts'
 import { cleanAnswer, unchanged } from './clean-answer.ts'
 import type { AskedTurn, TakeTurn } from './terminate/inspected-server.ts'
 
@@ -60,11 +61,29 @@ export function createTakeTurn(deps: TakeTurnDeps): TakeTurn {
       )
       return { filled, asked: asked[0] }
     }
+    /** Frames of a WebSocket are neither decided nor scrubbed, so that a rule must allow the WebSocket itself. */
+    const requireRule = (headers: readonly string[]) => {
+      const { host } = destination
+      const effect = inspectedEffect({ host, method: webSocketMethod, path, headers }, [])
+      const decision = deps.checkEffect.requireAllowed(caller, effect, cannotWait)
+      if (decision.rule !== null) return
+      throw new Problem('policy-denied', {
+        detail: `no rule allows a WebSocket to ${host}`,
+        repair: `The owner can add a rule to config/policy.yaml: match: { method: ${webSocketMethod}, host: ${host} }, verdict: allow.`,
+      })
+    }
     return {
       fill: (headers) =>
         deps.loop.spend(agentId, () => {
           const { filled, asked } = fill(headers, false)
           return asked === undefined ? { headers: filled } : { asked }
+        }),
+      fillWebSocket: (headers) =>
+        deps.loop.spend(agentId, () => {
+          requireRule(headers)
+          const { filled, asked } = fill(headers, false)
+          if (asked !== undefined) throw noPersonWaits(asked.decision.reason)
+          return filled
         }),
       fillApproved: (headers) => deps.loop.spend(agentId, () => fill(headers, true).filled),
       answer: scrub === null ? unchanged : cleanAnswer(scrub, (work) => deps.loop.spend(agentId, work)),
@@ -85,6 +104,13 @@ export function createTakeTurn(deps: TakeTurnDeps): TakeTurn {
       },
     }
   }
+}
+
+/** What a program may do where a person would have to be asked. */
+const cannotWait = 'a WebSocket cannot wait for a person'
+
+function noPersonWaits(reason: string): Problem {
+  return new Problem('policy-denied', { detail: `${reason}; ${cannotWait}` })
 }
 
 /** Asks for an answer without compression, because values must be found in it. */

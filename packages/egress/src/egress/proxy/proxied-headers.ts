@@ -39,6 +39,30 @@ export function inspectedRequestHeaders(
   return { headers: [...endToEndRequestHeaders(request, host), ...via], hasBody }
 }
 
+/**
+ * Returns the headers of a request that opens a WebSocket, without connection and upgrade, for a client that adds both.
+ * Throws the problem `bad-request` if it upgrades to another protocol or has a body. Pure.
+ */
+export function webSocketRequestHeaders(
+  request: { readonly method?: string | undefined; readonly rawHeaders: readonly string[] },
+  host: string,
+): string[] {
+  const pairs = pairsOf(request.rawHeaders)
+  const protocols = pairs.filter(([name]) => name.toLowerCase() === 'upgrade').map(([, value]) => value)
+  const isWebSocket = protocols.length === 1 && protocols[0]?.trim().toLowerCase() === 'websocket'
+  if (
+    request.method !== 'GET' ||
+    !isWebSocket ||
+    hasBodyHeader(pairs, 'transfer-encoding') ||
+    hasBodyHeader(pairs, 'content-length')
+  ) {
+    throw new Problem('bad-request', {
+      detail: 'the only change of protocol inside an inspected connection is to a WebSocket, without a body',
+    })
+  }
+  return [...endToEndRequestHeaders(request, host), ...via]
+}
+
 function endToEndRequestHeaders(
   request: { readonly rawHeaders: readonly string[] },
   host: string,

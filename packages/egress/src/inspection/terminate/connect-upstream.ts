@@ -57,6 +57,8 @@ export const createSecureServer =
 /** The connections to the server of one inspected connection: one at a time, opened again if the server closed it. */
 export interface Upstream {
   readonly client: Pick<Dispatcher, 'request'>
+  /** Opens a WebSocket on the connection, which carries nothing else from then on. */
+  readonly upgrade: (options: Dispatcher.UpgradeOptions) => Promise<Dispatcher.UpgradeData>
   /** Encrypted bytes to the server and from it, over all connections. */
   traffic(): { readonly out: number; readonly in: number }
   close(): Promise<void>
@@ -106,6 +108,7 @@ export async function connectUpstream(options: {
   const unused = first
   return {
     client: client.compose(boundChunks),
+    upgrade: (options) => client.upgrade(options),
     traffic: () => ({
       out: closed.out + (current?.bytesWritten ?? 0),
       in: closed.in + (current?.bytesRead ?? 0),

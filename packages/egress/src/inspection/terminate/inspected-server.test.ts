@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import type { IncomingMessage, RequestListener } from 'node:http'
+import { Agent } from 'node:https'
 import { afterEach, describe, expect, test } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
 import { Problem } from '@flotilla/protocol/problem'
 import { eventually } from '../../../../../tests/support/eventually.ts'
 import { anAuthority, anInspectingProxy, aTlsSite } from '../../../../testing/src/inspection-harness.ts'
@@ -85,6 +88,7 @@ describe('an inspected connection', () => {
         if (path === '/refused') throw new Problem('denied', { detail: 'a rule' })
         return {
           fill: (headers) => ({ headers }),
+          fillWebSocket: (headers) => headers,
           fillApproved: (headers) => headers,
           answer: { headers: (raw) => raw, body: () => null },
           settled: () => {},
@@ -193,10 +197,27 @@ describe('attacks on an inspected connection', () => {
       'bad-request',
     ],
     [
-      'a WebSocket',
-      (at: string) =>
-        `GET / HTTP/1.1\r\nHost: code.test${at}\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n`,
+      'another protocol',
+      (at: string) => `GET / HTTP/1.1\r\nHost: code.test${at}\r\nConnection: upgrade\r\nUpgrade: raw\r\n\r\n`,
       'bad-request',
+    ],
+    [
+      'a WebSocket by another method',
+      (at: string) =>
+        `POST / HTTP/1.1\r\nHost: code.test${at}\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n`,
+      'bad-request',
+    ],
+    [
+      'a WebSocket with a body',
+      (at: string) =>
+        `GET / HTTP/1.1\r\nHost: code.test${at}\r\nConnection: upgrade\r\nUpgrade: websocket\r\nContent-Length: 3\r\n\r\nabc`,
+      'bad-request',
+    ],
+    [
+      'a WebSocket of another host',
+      (at: string) =>
+        `GET / HTTP/1.1\r\nHost: evil.test${at}\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n`,
+      'destination-refused',
     ],
     [
       'a length and chunks',
@@ -363,3 +384,78 @@ function unchunked(body: Buffer): Buffer {
   }
   return Buffer.concat(parts)
 }
+
+describe('a WebSocket to an inspected host', () => {
+  /** A server that returns each message, and a client of `ws` behind the proxy. */
+  async function openSocket(takeTurn?: InspectedServerDeps['takeTurn']) {
+    const pair = await aPair(undefined, takeTurn === undefined ? {} : { takeTurn })
+    const server = new WebSocketServer({ server: pair.site.server })
+    server.on('connection', (socket, request) => {
+      socket.send(`opened ${request.url} ${String(request.headers['x-key'])}`)
+      socket.on('message', (message: Buffer) => socket.send(message))
+    })
+    const connection = await pair.proxy.open(pair.target)
+    const agent = Object.assign(new Agent(), { createConnection: () => connection })
+    const headers = { 'x-key': 'a placeholder' }
+    const client = new WebSocket(`wss://${pair.target}/live?a=b`, { agent, headers })
+    const messages: string[] = []
+    client.on('message', (message: Buffer) => messages.push(message.toString()))
+    return { ...pair, client, connection, messages }
+  }
+
+  test('messages go both ways after the request was decided, and traffic is counted', async () => {
+    const { client, proxy, messages } = await openSocket()
+    await once(client, 'open')
+    const large = 'x'.repeat(300_000)
+    client.send('hello')
+    client.send(large)
+    await eventually('both answers', async () => messages.length === 3)
+    expect(messages).toEqual(['opened /live?a=b a placeholder', 'hello', large])
+    expect(proxy.decided).toEqual([{ method: 'GET', path: '/live?a=b' }])
+    client.close()
+    await once(client, 'close')
+    await eventually('no open tunnel', async () => proxy.openTunnels() === 0)
+  })
+
+  test('the request leaves with the headers of its turn, or not at all', async () => {
+    const turn = (fillWebSocket: (headers: readonly string[]) => readonly string[]) => () => ({
+      fill: (headers: readonly string[]) => ({ headers }),
+      fillWebSocket,
+      fillApproved: (headers: readonly string[]) => headers,
+      answer: { headers: (raw: readonly string[]) => raw, body: () => null },
+      settled: () => {},
+    })
+    const filled = await openSocket(
+      turn((headers) => headers.map((one) => one.replace('a placeholder', 'a value'))),
+    )
+    await eventually('the first message', async () => filled.messages.length === 1)
+    expect(filled.messages).toEqual(['opened /live?a=b a value'])
+    const refused = await openSocket(
+      turn(() => {
+        throw new Problem('policy-denied', { detail: 'no rule' })
+      }),
+    )
+    const [error] = (await once(refused.client, 'error')) as [Error]
+    expect(error.message).toContain('403')
+    expect(refused.requests).toEqual([])
+  })
+
+  test('a server that opens none is reported', async () => {
+    const { proxy, target } = await aPair()
+    const answer = await proxy.send(
+      target,
+      `GET / HTTP/1.1\r\nHost: ${target}\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n`,
+    )
+    expect(answer).toMatch(/^HTTP\/1\.1 502 /)
+    expect(answer).toContain('did not open a WebSocket')
+  })
+
+  test('the end of the agent’s tunnels ends it', async () => {
+    const { client, proxy } = await openSocket()
+    await once(client, 'open')
+    const closed = once(client, 'close')
+    proxy.cutAgent('scout')
+    await closed
+    expect(client.readyState).toBe(WebSocket.CLOSED)
+  })
+})

@@ -15,6 +15,7 @@ import {
   refuseResponse,
   refuseSocket,
   textOf,
+  webSocketRequestHeaders,
 } from '../../egress/index.ts'
 import type { Destination, InspectedConnection } from '../../egress/index.ts'
 import type { CertificateOf } from '../authority/host-certificates.ts'
@@ -25,6 +26,7 @@ import { connectUpstream } from './connect-upstream.ts'
 import type { SecureServer, Upstream } from './connect-upstream.ts'
 import { forwardInspected } from './forward-inspected.ts'
 import type { AnswerFilter } from './forward-inspected.ts'
+import { openWebSocket } from './open-web-socket.ts'
 
 /** The maximum size of the headers of one request inside an inspected connection, in bytes. */
 const headersMaxBytes = 32 * 1024
@@ -40,6 +42,8 @@ export interface RequestTurn {
    * approve the request first. Throws a problem to refuse the request.
    */
   fill(headers: readonly string[]): { readonly headers: readonly string[] } | { readonly asked: AskedTurn }
+  /** Like `fill`, for a request that opens a WebSocket, which a rule must allow and which cannot wait for a person. */
+  fillWebSocket(headers: readonly string[]): readonly string[]
   /** Like `fill`, for a request that a person has approved. */
   fillApproved(headers: readonly string[]): readonly string[]
   readonly answer: AnswerFilter
@@ -145,13 +149,46 @@ export function createInspectedServer(
     }
   }
 
-  server.on('request', (request, response) => void serveRequest(request, response))
-  for (const event of ['connect', 'upgrade'] as const) {
-    server.on(event, (_request: IncomingMessage, socket: Duplex) => {
-      const detail = 'a change of protocol inside an inspected connection is refused'
-      refuseSocket(socket, refusal(new Problem('bad-request', { detail })), deps.clock)
-    })
+  /** Opens a WebSocket: the request is decided like any other; what follows is carried as it is. */
+  async function serveUpgrade(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
+    const session = sessions.get(client)
+    if (!session) return void client.destroy()
+    const { connection, upstream, signal } = session
+    const { destination } = connection
+    const path = request.url ?? '/'
+    let turn: RequestTurn | null = null
+    try {
+      const method = request.method ?? ''
+      checkInnerRequest({ method, target: path, rawHeaders: request.rawHeaders }, destination)
+      const offered = webSocketRequestHeaders(request, shownHost(destination))
+      turn = await deps.takeTurn(connection, { method, path })
+      const headers = turn.fillWebSocket(offered)
+      const { answer } = turn
+      const ended = openWebSocket(upstream, {
+        client,
+        head,
+        host: destination.host,
+        path,
+        headers,
+        answer,
+        signal,
+      })
+      turn.settled({ status: await ended })
+    } catch (error) {
+      const refused = refusal(error)
+      turn?.settled({ problem: refused.code })
+      refuseSocket(client, refused, deps.clock)
+    }
   }
+
+  server.on('request', (request, response) => void serveRequest(request, response))
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    void serveUpgrade(request, socket, head)
+  })
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    const detail = 'a tunnel inside an inspected connection is refused'
+    refuseSocket(socket, refusal(new Problem('bad-request', { detail })), deps.clock)
+  })
   server.on('clientError', (error: Error & { readonly code?: string }, socket) => {
     if (error.code === 'ECONNRESET') return void socket.destroy()
     const detail = 'the request inside an inspected connection is not HTTP/1.1'

@@ -1,0 +1,51 @@
+import { pipeline } from 'node:stream/promises'
+import type { Duplex } from 'node:stream'
+import { Problem } from '@flotilla/protocol/problem'
+import { returnedHeaders } from '../../egress/index.ts'
+import type { Upstream } from './connect-upstream.ts'
+import { rawHeaders } from './forward-inspected.ts'
+import type { AnswerFilter } from './forward-inspected.ts'
+
+/** The status of an answer that changes the protocol. */
+const switchingProtocols = 101
+/** The listeners of TLS, HTTP and the pipeline of one connection for one event; Node warns above this number. */
+const listenersMax = 20
+
+/**
+ * Opens a WebSocket to the host and carries its frames both ways until either side ends. Resolves, once it is open, to
+ * the status. Rejects with the problem `upstream-failed` if the host does not open it.
+ */
+export async function openWebSocket(
+  upstream: Upstream,
+  exchange: {
+    readonly client: Duplex
+    /** What the client has sent behind its request. */
+    readonly head: Uint8Array
+    readonly host: string
+    readonly path: string
+    /** The headers as they leave, names and values in turn, without connection and upgrade. */
+    readonly headers: readonly string[]
+    readonly answer: Pick<AnswerFilter, 'headers'>
+    readonly signal: AbortSignal
+  },
+): Promise<number> {
+  const { client, head, host, path, signal } = exchange
+  const opened = await upstream
+    .upgrade({ path, headers: [...exchange.headers], protocol: 'websocket', responseHeaders: 'raw', signal })
+    .catch((error: unknown) => {
+      if (signal.aborted) throw signal.reason
+      throw new Problem('upstream-failed', { detail: `${host} did not open a WebSocket`, cause: error })
+    })
+  const answered = exchange.answer.headers(returnedHeaders(rawHeaders(opened.headers)))
+  const lines: string[] = []
+  for (let at = 0; at + 1 < answered.length; at += 2) lines.push(`${answered[at]}: ${answered[at + 1]}`)
+  const opening = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: websocket', ...lines]
+  client.write([...opening, '', ''].join('\r\n'), 'latin1')
+  if (head.length > 0) client.unshift(head)
+  for (const side of [client, opened.socket]) side.setMaxListeners(listenersMax)
+  void pipeline(client, opened.socket, client, { signal }).catch(() => {
+    opened.socket.destroy()
+    client.destroy()
+  })
+  return switchingProtocols
+}
