@@ -60,6 +60,8 @@ export const walkExclusions: readonly { readonly why: string; readonly paths: re
       'packages/agent/src/compose-context.ts',
       'packages/agent/src/compose-runs.ts',
       'packages/agent/src/compose-tools.ts',
+      'packages/agent/src/harness/harness-part.ts',
+      'packages/fleet/src/resources/index.ts',
     ],
   },
   {
@@ -126,7 +128,9 @@ export const walkExclusions: readonly { readonly why: string; readonly paths: re
       'packages/fleet/src/isolation/**',
       'packages/work/src/spawning/**',
       'packages/work/src/tasks/**',
+      'packages/fleet/src/agents/lifecycle/agent-packages.ts',
       'packages/fleet/src/agents/lifecycle/agent-placing.ts',
+      'packages/fleet/src/agents/lifecycle/harness-setup.ts',
       'packages/fleet/src/agents/registry/agent-state.ts',
       'packages/fleet/src/agents/lifecycle/lose-sandbox.ts',
       'packages/fleet/src/agents/lifecycle/program-setup.ts',

@@ -61,7 +61,7 @@ describe.skipIf(!hasBrowser)('the end of a turn in the browser', () => {
     const { page, log, say, faults, picture, context } = await chat()
     const turn = await say(`A turn ${how}`)
     await turn.getByText('One, two, three').waitFor()
-    if (state === 'cancelled') await page.getByRole('button', { name: 'Stop' }).click()
+    if (state === 'cancelled') await page.getByRole('button', { name: 'Stop', exact: true }).click()
     else for (const cut of cuts.splice(0)) cut()
     await turn.locator('.turn-end').getByText(state).waitFor()
     // The mesh settles the tokens of the call after the run has ended, and the page then shows them.
