@@ -387,7 +387,11 @@ watchers:
     await writeFile(file, text)
     const watchersFile = join(mesh.home, 'config/watchers.yaml')
     await writeFile(watchersFile, '# mine\nwatchers: []\n')
-    const plan = await cli('apply', file, '--plan')
+    // The thread that reads folders may need longer to start than the plan waits for it.
+    const plan = await eventually('the folders were read', async () => {
+      const made = await cli('apply', file, '--plan')
+      return made.out.includes('has not answered') ? null : made
+    })
     expect(plan.out).toContain(`+ watcher reader: ${inbox}/*.csv`)
     expect(plan.out).toContain(`! there is no folder ${workshop}/gone on this machine`)
     expect(plan.out).not.toContain(`no folder ${inbox}`)
