@@ -1,5 +1,5 @@
 // The first process of a container in which packages are installed. The container has no network: this listener passes
-// connections from the package managers to the mesh's proxy, whose socket is mounted and reaches the registries alone.
+// connections from the package managers to the mesh, which reads the registry whose loopback address was asked for.
 const { createServer, connect } = require('node:net')
 
 createServer((program) => {
@@ -11,4 +11,4 @@ createServer((program) => {
   program.on('error', end).on('close', end)
   proxy.on('error', end).on('close', end)
   program.pipe(proxy).pipe(program)
-}).listen(3128, '127.0.0.1', () => process.stdout.write('ready\n'))
+}).listen(3128, '0.0.0.0', () => process.stdout.write('ready\n'))

@@ -1,8 +1,10 @@
 #!/bin/sh
-# Installs what fetch.sh downloaded. The proxy is closed by now, so that programs of packages run without a network.
+# Installs what fetch.sh downloaded. The connection to the registries is closed by now, so that programs of packages run
+# without a network, and no file that they can read has a credential.
 set -eu
 export HOME=/fetch/home
 mkdir -p "$HOME" /opt/flotilla/packages
+rm -rf /fetch/config
 
 set -- /fetch/apt/archives/*.deb
 if [ -e "$1" ]; then
@@ -16,19 +18,27 @@ if [ -e "$1" ]; then
   rm -f /usr/sbin/policy-rc.d
 fi
 
-if [ -d /fetch/npm ]; then
-  mkdir -p /opt/flotilla/packages/npm
-  cd /opt/flotilla/packages/npm
-  cp /fetch/npm/package.json /fetch/npm/package-lock.json .
-  npm_config_cache=/fetch/npm-cache npm_config_userconfig=/fetch/config/npmrc npm_config_audit=false \
-    npm_config_fund=false npm_config_update_notifier=false npm_config_loglevel=error npm ci --offline
-  cd /
-fi
-
 if [ -d /fetch/pip ]; then
   PIP_CONFIG_FILE=/dev/null PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore \
     python3 /fetch/pip.whl/pip install --quiet --no-index --no-deps --target /opt/flotilla/packages/pip /fetch/pip/*.whl
   echo /opt/flotilla/packages/pip > /usr/lib/python3/dist-packages/flotilla-packages.pth
+fi
+
+if [ -d /fetch/npm ]; then
+  # Install scripts come from any author, so they run as a user that can change nothing but this folder.
+  mkdir -p /opt/flotilla/packages/npm /fetch/npm-home
+  cp /fetch/npm/package.json /fetch/npm/package-lock.json /opt/flotilla/packages/npm/
+  chown -R 65534:65534 /opt/flotilla/packages/npm /fetch/npm-cache /fetch/npm-home
+  as_nobody() {
+    setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs "$@"
+  }
+  cd /opt/flotilla/packages/npm
+  HOME=/fetch/npm-home npm_config_cache=/fetch/npm-cache npm_config_audit=false npm_config_fund=false \
+    npm_config_update_notifier=false npm_config_loglevel=error npm_config_allow_git=none as_nobody npm ci --offline
+  cd /
+  # A process that a script left behind could change files while their owner is changed.
+  as_nobody node -e 'try { process.kill(-1, "SIGKILL") } catch {}' || true
+  chown -hR 0:0 /opt/flotilla/packages/npm
 fi
 
 rm -rf /var/cache/apt/* /var/lib/apt/lists/* /var/log/* /var/tmp/* /root/.npm /root/.cache

@@ -5,8 +5,16 @@ import type { JoinedPackages } from '@flotilla/protocol/agent-packages'
 
 /** The maximum number of packages in one lock, including dependencies. */
 const lockedMax = 5000
-const name = z.string().min(1).max(214)
-const version = z.string().min(1).max(128)
+// Names and versions become words of command lines and lines of files in a build, so each has the form of its registry.
+const aptName = z.string().regex(/^[a-z0-9][a-z0-9+.-]{0,127}$/)
+const aptVersion = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9.+:~-]{0,127}$/)
+const npmName = z
+  .string()
+  .regex(/^(?:@[A-Za-z0-9_~-][A-Za-z0-9._~-]*\/)?[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,213}$/)
+const npmVersion = z.string().regex(/^[0-9A-Za-z][0-9A-Za-z.+-]{0,127}$/)
+const pipName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/)
+const pipVersion = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9.+!_-]{0,127}$/)
+const file = z.string().regex(/^[^/\0\n\t]{0,300}$/)
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 
 /**
@@ -18,9 +26,11 @@ export const packageLockSchema = z.strictObject({
   architecture: z.enum(['x64', 'arm64']),
   /** The list that was resolved. */
   packages: packageListSchema,
-  apt: z.array(z.strictObject({ name, version, file: z.string().max(300), sha256 })).max(lockedMax),
-  npm: z.array(z.strictObject({ name, version, integrity: z.string().max(300) })).max(lockedMax),
-  pip: z.array(z.strictObject({ name, version, file: z.string().max(300), sha256 })).max(lockedMax),
+  apt: z.array(z.strictObject({ name: aptName, version: aptVersion, file, sha256 })).max(lockedMax),
+  npm: z
+    .array(z.strictObject({ name: npmName, version: npmVersion, integrity: z.string().max(600) }))
+    .max(lockedMax),
+  pip: z.array(z.strictObject({ name: pipName, version: pipVersion, file, sha256 })).max(lockedMax),
   /** npm's own lock file as text; empty without npm packages. */
   npm_lock: z.string().max(8 * 1024 * 1024),
 })

@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '@flotilla/foundation/platform'
-import type { PackageSources } from '../packages/derive-image.ts'
+import type { PackageSources } from '../packages/download-packages.ts'
 
 /** How an engine is used for the agents of one home. */
 export interface DockerRuntimeOptions {

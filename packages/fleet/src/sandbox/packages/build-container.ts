@@ -6,13 +6,25 @@ import { ulimitsOf } from '../engine/engine-dialect.ts'
 import { labelKeys } from '../hardening/container-options.ts'
 import { isStatus } from '../image/engine-images.ts'
 import { SandboxError } from '../sandbox-error.ts'
+import { readTar } from '../read-tar.ts'
+import type { TarFacts } from '../read-tar.ts'
 import { tarArchive } from '../tar-archive.ts'
 import type { TarEntry } from '../tar-archive.ts'
 
 /** How many bytes of the output of one step are kept: the list of a lock with 5000 packages fits. */
 const outputMaxBytes = 2 * 1024 * 1024
 /** The limits of the container in which packages are installed. */
-const buildLimits = { memoryBytes: 2 * 1024 ** 3, pids: 1024 } as const
+const buildLimits = {
+  memoryBytes: 2 * 1024 ** 3,
+  cpus: 2,
+  pids: 1024,
+  tmpBytes: 1024 ** 3,
+  tmpFiles: 131_072,
+  /** The largest file, in bytes. */
+  fileBytes: 4 * 1024 ** 3,
+} as const
+/** The processor time of a container is counted in periods of this length, in microseconds. */
+const cpuPeriodUs = 100_000
 
 /**
  * What root keeps in the container: dpkg sets owners and modes of files, and runs programs of packages as other users.
@@ -26,8 +38,14 @@ export interface BuildContainer {
   run(step: BuildStep): Promise<{ readonly code: number; readonly stdout: string; readonly output: string }>
   /** Writes files into the folder. */
   put(folder: string, entries: readonly TarEntry[]): Promise<void>
-  /** Rejects if the packages changed a file of the agent or its Node. */
-  refuseChanges(): Promise<void>
+  /** Returns a file's content; null if it does not exist. Rejects with `RangeError` if it is larger than `maxBytes`. */
+  read(path: string, maxBytes: number): Promise<Buffer | null>
+  /** Ends all processes. Afterwards nothing changes the files, and no step can run. */
+  stop(): Promise<void>
+  /** Returns the paths that differ from the image of the container. */
+  changed(): Promise<readonly string[]>
+  /** Reads all files of the container from outside. */
+  files(): AsyncIterable<TarFacts>
   /** Stores the container's files as an image without a name. Returns the image's id. */
   commit(): Promise<string>
   /** Removes the container and the downloads. Idempotent. */
@@ -71,7 +89,17 @@ export async function startBuildContainer(
       Memory: buildLimits.memoryBytes,
       MemorySwap: buildLimits.memoryBytes,
       PidsLimit: buildLimits.pids,
-      Ulimits: await ulimitsOf(engine),
+      CpuPeriod: cpuPeriodUs,
+      CpuQuota: Math.floor(cpuPeriodUs * Math.min(buildLimits.cpus, engine.cpus)),
+      Ulimits: [
+        ...(await ulimitsOf(engine)),
+        { Name: 'fsize', Soft: buildLimits.fileBytes, Hard: buildLimits.fileBytes },
+      ],
+      // Not part of the image. Build programs of packages run from here.
+      Tmpfs: {
+        '/tmp': `rw,exec,nosuid,nodev,mode=1777,size=${buildLimits.tmpBytes},nr_inodes=${buildLimits.tmpFiles}`,
+      },
+      IpcMode: 'private',
       Mounts: [
         { Type: 'bind', Source: registriesFolder, Target: '/registries', ReadOnly: true },
         // Without a name, so that the volume is removed together with the container. It is not part of the image.
@@ -107,16 +135,28 @@ export async function startBuildContainer(
     put: async (folder, entries) => {
       await container.putArchive(Readable.from(tarArchive(entries)), { path: folder })
     },
-    refuseChanges: async () => {
-      const changed = changesSchema.parse(await container.changes()).find(({ Path }) => isOfAgent(Path))
-      if (changed === undefined) return
-      throw new SandboxError(
-        'packages-refused',
-        `A package changes ${changed.Path.slice(0, 200)}, a file of the agent itself.\nRepair: remove that package from the list.`,
-      )
+    read: async (path, maxBytes) => {
+      const archive = await container.getArchive({ path }).catch((error: unknown) => {
+        if (isStatus(error, 404)) return null
+        throw error
+      })
+      if (archive === null) return null
+      for await (const entry of readTar(Readable.from(archive))) return entry.content(maxBytes)
+      return null
+    },
+    stop: async () => {
+      await container.kill().catch((error: unknown) => {
+        if (!isStatus(error, 409)) throw error
+      })
+      await container.wait({ condition: 'not-running' })
+      signal.throwIfAborted()
+    },
+    changed: async () => changesSchema.parse(await container.changes()),
+    files: async function* () {
+      yield* readTar(Readable.from(await container.export()))
     },
     commit: async () => {
-      const made: unknown = await container.commit({ pause: true })
+      const made: unknown = await container.commit({ pause: false })
       const id = typeof made === 'object' && made !== null && 'Id' in made ? made.Id : null
       if (typeof id === 'string') return id
       throw new SandboxError(
@@ -134,18 +174,7 @@ export async function startBuildContainer(
 const changesSchema = z
   .array(z.looseObject({ Path: z.string() }))
   .nullable()
-  .transform((list) => list ?? [])
-
-/** Returns whether a path belongs to the agent's own programs. The engine lists parent folders as changed, too. Pure. */
-export function isOfAgent(path: string): boolean {
-  if (path === '/opt/flotilla' || path === '/opt/flotilla/packages') return false
-  if (path.startsWith('/opt/flotilla/packages/')) return false
-  return (
-    path.startsWith('/opt/flotilla/') ||
-    path === '/usr/local/bin/node' ||
-    path.startsWith('/usr/local/lib/npm/')
-  )
-}
+  .transform((list) => (list ?? []).map(({ Path }) => Path))
 
 const anonymous: NonNullable<Dockerode.MountSettings['VolumeOptions']> = {
   NoCopy: true,

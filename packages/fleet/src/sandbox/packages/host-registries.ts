@@ -1,30 +1,31 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { runCommand } from '../run-command.ts'
 import { readAptSources, usableAptSources } from '../image/apt-sources.ts'
 import type { AptSourceFile } from '../image/apt-sources.ts'
+import { addNpmRegistries } from './npm-settings.ts'
+import { addPipIndexes } from './pip-settings.ts'
+import type { RegistryTable } from './registry-table.ts'
 
 /** The folder of key files in a container. */
 const keysFolder = '/fetch/config/keys'
-const publicNpm = 'https://registry.npmjs.org/'
-const publicPip = 'https://pypi.org/simple'
-/** The public index lists files on this host. */
-const publicPipFiles = 'files.pythonhosted.org:443'
-/** The time limit for the question which registry this machine's npm uses, in milliseconds. */
-const npmTimeoutMs = 20_000
+/** Where apt has keys that are valid for all sources that name none. */
+const trustedFolder = '/etc/apt/trusted.gpg.d'
 
-/** The registries that package managers of this machine use. */
+/** The settings for package managers in a container. They have no credentials: the mesh adds these outside. */
 export interface HostRegistries {
-  /** The package sources of this machine for the image's release; empty to use the image's own sources. */
+  /** The package sources; empty if there are none. */
   readonly apt: readonly AptSourceFile[]
   /** Key files that the sources name, by the path to which `apt` was changed. */
-  readonly keys: readonly { readonly path: string; readonly content: Buffer }[]
-  /** npm's settings: registries and the credentials for them. Secret. */
+  readonly keys: readonly KeyFile[]
+  /** Key files of this machine that are valid for sources that name none. */
+  readonly trusted: readonly KeyFile[]
   readonly npmrc: string
-  /** pip's settings: indexes. They may contain a password. Secret. */
   readonly pipConfig: string
-  /** Destinations as `host:port`, without those of the image's own apt sources. */
-  readonly hosts: ReadonlySet<string>
+}
+
+export interface KeyFile {
+  readonly path: string
+  readonly content: Buffer
 }
 
 export interface HostPlaces {
@@ -34,18 +35,32 @@ export interface HostPlaces {
   readonly variables: Readonly<Record<string, string | undefined>>
 }
 
-/** Reads the configuration of apt, npm and pip on this machine, for an image of the release `codename`. */
-export async function readHostRegistries(codename: string, places: HostPlaces): Promise<HostRegistries> {
-  const [sources, npm, pip] = await Promise.all([readAptSources(), readNpm(places), readPip(places)])
-  const { apt, keys } = await withKeys(usableAptSources(sources, codename))
-  const hosts = new Set([...aptHosts(apt), ...npm.hosts, ...pip.hosts])
-  return { apt, keys, npmrc: npm.text, pipConfig: pip.text, hosts }
+/**
+ * Reads the configuration of apt, npm and pip on this machine, for an image of the release `codename`, and adds the
+ * registries with their credentials to the table. If no apt source of this machine has packages for the release, those
+ * of the image are used.
+ */
+export async function readHostRegistries(
+  table: RegistryTable,
+  places: HostPlaces,
+  image: { readonly codename: string; readonly sources: readonly AptSourceFile[] },
+): Promise<HostRegistries> {
+  const own = usableAptSources(await readAptSources(), image.codename)
+  const { sources, keys } = await withKeys(own)
+  const trusted = own.length === 0 ? [] : await trustedKeys()
+  return {
+    apt: localAptSources(table, own.length === 0 ? image.sources : sources),
+    keys,
+    trusted,
+    npmrc: await addNpmRegistries(table, places),
+    pipConfig: await addPipIndexes(table, places),
+  }
 }
 
 /** Reads the key files that sources name, and changes their paths to those in a container. */
 async function withKeys(sources: readonly AptSourceFile[]) {
-  const keys: { path: string; content: Buffer }[] = []
-  const apt: AptSourceFile[] = []
+  const keys: KeyFile[] = []
+  const changedSources: AptSourceFile[] = []
   for (const { path, text } of sources) {
     let changed = text
     for (const [, key = ''] of text.matchAll(/signed-by\s*[:=]\s*(\/[^\s\],]+)/gi)) {
@@ -55,75 +70,32 @@ async function withKeys(sources: readonly AptSourceFile[]) {
       keys.push({ path: inside, content })
       changed = changed.replace(key, inside)
     }
-    apt.push({ path, text: changed })
+    changedSources.push({ path, text: changed })
   }
-  return { apt, keys }
+  return { sources: changedSources, keys }
 }
 
-/** Returns the destinations that apt sources name. Pure. */
-export function aptHosts(sources: readonly AptSourceFile[]): readonly string[] {
-  return sources.flatMap(({ text }) => (text.match(/https?:\/\/[^\s\]]+/g) ?? []).flatMap(destinationOf))
-}
-
-async function readNpm({ userFolder, variables }: HostPlaces) {
-  const asked = await runCommand('npm', ['config', 'get', 'registry'], { timeoutMs: npmTimeoutMs })
-  const registry = asked.code === 0 && URL.canParse(asked.stdout.trim()) ? asked.stdout.trim() : publicNpm
-  const own = await readFile(join(userFolder, '.npmrc'), 'utf8').catch(() => '')
-  const lines = npmLines(own, variables)
-  const scoped = lines.flatMap((line) =>
-    line.startsWith('@') ? destinationOf(line.split('=')[1] ?? '') : [],
+/** Reads the keys that apt of this machine trusts for sources without a key of their own. */
+async function trustedKeys(folder = trustedFolder): Promise<readonly KeyFile[]> {
+  const names = await readdir(folder).catch(() => [])
+  const paths = ['/etc/apt/trusted.gpg', ...names.map((name) => join(folder, name))]
+  const found = await Promise.all(
+    paths
+      .filter((path) => /\.(?:gpg|asc)$/.test(path))
+      .map(async (path) => ({ path, content: await readFile(path).catch(() => null) })),
   )
-  return {
-    text: [`registry=${registry}`, ...lines, ''].join('\n'),
-    hosts: [...destinationOf(registry), ...scoped],
-  }
+  return found.flatMap(({ path, content }) => (content === null ? [] : [{ path, content }]))
 }
 
-/** Returns the lines about registries of scopes and credentials, with variables filled in as npm does it. Pure. */
-export function npmLines(
-  text: string,
-  variables: Readonly<Record<string, string | undefined>>,
-): readonly string[] {
-  return text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) =>
-      /^(?:@[^:=\s]+:registry|\/\/[^=\s]+:(?:_authToken|_auth|username|_password))\s*=/.test(line),
-    )
-    .map((line) => line.replace(/\$\{([^}]+)\}/g, (whole, name: string) => variables[name] ?? whole))
-    .map((line) => line.replace(/\s*=\s*/, '='))
-}
-
-async function readPip({ userFolder, variables }: HostPlaces) {
-  const files = await Promise.all(
-    [
-      '/etc/pip.conf',
-      join(userFolder, '.pip', 'pip.conf'),
-      join(userFolder, '.config', 'pip', 'pip.conf'),
-    ].map((path) => readFile(path, 'utf8').catch(() => '')),
-  )
-  const setting = (name: string, variable: string): string => {
-    const written = files.flatMap(
-      (text) => new RegExp(`^${name}\\s*[=:]\\s*(\\S.*)$`, 'm').exec(text)?.[1] ?? [],
-    )
-    return (variables[variable] ?? written.at(-1) ?? '').trim()
-  }
-  const index = setting('index-url', 'PIP_INDEX_URL') || publicPip
-  const extra = setting('extra-index-url', 'PIP_EXTRA_INDEX_URL').split(/\s+/).filter(Boolean)
-  const lines = [
-    '[global]',
-    `index-url = ${index}`,
-    ...(extra.length === 0 ? [] : [`extra-index-url = ${extra.join('\n  ')}`]),
-  ]
-  const hosts = [index, ...extra].flatMap(destinationOf)
-  // configparser reads a percent sign as the start of a reference.
-  const text = `${lines.join('\n').replaceAll('%', '%%')}\n`
-  return { text, hosts: hosts.includes('pypi.org:443') ? [...hosts, publicPipFiles] : hosts }
-}
-
-function destinationOf(address: string): readonly string[] {
-  if (!URL.canParse(address.trim())) return []
-  const { protocol, hostname, port } = new URL(address.trim())
-  if (protocol !== 'http:' && protocol !== 'https:') return []
-  return [`${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`]
+/** Adds the addresses of apt sources to the table; returns the sources with the addresses in a container. */
+export function localAptSources(
+  table: Pick<RegistryTable, 'add'>,
+  sources: readonly AptSourceFile[],
+): readonly AptSourceFile[] {
+  return sources.map(({ path, text }) => ({
+    path,
+    text: text
+      .replace(/^[ \t]*#.*\n?/gm, '')
+      .replace(/https?:\/\/[^\s\]]+/g, (address) => table.add('apt', address) ?? address),
+  }))
 }

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import { isOfAgent } from './build-container.ts'
-import { aptHosts, npmLines } from './host-registries.ts'
+import { localAptSources } from './host-registries.ts'
 import { missingPackage } from './missing-package.ts'
+import { npmSettings } from './npm-settings.ts'
 import { absentFrom, pipName, readList } from './read-list.ts'
+import { createRegistryTable } from './registry-table.ts'
 
 test.each([
   ['E: Unable to locate package no-such', 'no-such', 'the apt sources'],
@@ -43,36 +44,40 @@ test('a locked package that is installed in another version is absent', () => {
   expect(absentFrom(readList('apt\thello\t2\t\t'), lock)).toEqual([])
 })
 
-test('npm gets registries of scopes and their credentials from this machine, and no other setting', () => {
+test('npm’s registries of scopes and credentials are read from this machine, and no other setting', () => {
   const text = [
-    '@corp:registry = https://npm.corp.test/',
-    '//npm.corp.test/:_authToken=${TOKEN}',
+    '@corp:registry = https://npm.corp.test/team/',
+    '//npm.corp.test/team/:_authToken=${TOKEN}',
+    '//two.test/:username=ann',
+    `//two.test/:_password="${Buffer.from('p:w').toString('base64')}"`,
     'ignore-scripts=false',
     'script-shell=/bin/evil',
   ].join('\n')
-  expect(npmLines(text, { TOKEN: 's3' })).toEqual([
-    '@corp:registry=https://npm.corp.test/',
-    '//npm.corp.test/:_authToken=s3',
-  ])
+  expect(npmSettings(text, { TOKEN: 's3' })).toEqual({
+    scopes: [{ scope: '@corp', registry: 'https://npm.corp.test/team/' }],
+    credentials: [
+      { prefix: '//npm.corp.test/team/', authorization: 'Bearer s3' },
+      { prefix: '//two.test/', authorization: `Basic ${Buffer.from('ann:p:w').toString('base64')}` },
+    ],
+  })
 })
 
-test('the hosts of apt sources are those of their addresses, in both forms', () => {
+test('apt sources get addresses in the container without credentials, in both forms', () => {
+  const table = createRegistryTable()
   const sources = [
-    { path: 'a.sources', text: 'Types: deb\nURIs: http://deb.debian.org/debian https://mirror.test:8443/d' },
+    {
+      path: 'a.sources',
+      text: '# http://old.test/\nTypes: deb\nURIs: http://deb.debian.org/debian https://ann:pw@mirror.test:8443/d',
+    },
     { path: 'b.list', text: 'deb [arch=amd64] http://apt.corp.test/debian bookworm main' },
   ]
-  expect(aptHosts(sources)).toEqual(['deb.debian.org:80', 'mirror.test:8443', 'apt.corp.test:80'])
-})
-
-test.each([
-  ['/opt/flotilla/agent.cjs', true],
-  ['/opt/flotilla/compile-cache/x', true],
-  ['/usr/local/bin/node', true],
-  ['/usr/local/lib/npm/package/bin/npm-cli.js', true],
-  ['/opt/flotilla', false],
-  ['/opt/flotilla/packages/npm/package.json', false],
-  ['/usr/bin/hello', false],
-  ['/usr/local/bin/nodemon', false],
-])('whether a package may not change %s: %s', (path, expected) => {
-  expect(isOfAgent(path)).toBe(expected)
+  expect(localAptSources(table, sources)).toEqual([
+    {
+      path: 'a.sources',
+      text: 'Types: deb\nURIs: http://127.77.0.1:3128/debian http://127.77.0.2:3128/d',
+    },
+    { path: 'b.list', text: 'deb [arch=amd64] http://127.77.0.3:3128/debian bookworm main' },
+  ])
+  expect(table.authorizationFor(new URL('https://mirror.test:8443/d/pool/x.deb'))).toMatch(/^Basic /)
+  expect(table.authorizationFor(new URL('http://deb.debian.org/debian/x'))).toBeNull()
 })

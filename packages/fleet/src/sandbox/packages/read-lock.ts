@@ -1,48 +1,15 @@
-import * as z from 'zod'
 import type { JoinedPackages } from '@flotilla/protocol/agent-packages'
-import { readJsonDocument } from '@flotilla/foundation/config'
 import { lockDigest, packageLockSchema } from '../package-lock.ts'
 import type { PackageLock } from '../package-lock.ts'
 import { SandboxError } from '../sandbox-error.ts'
-import { tarDirectory } from '../tar-archive.ts'
-import type { TarEntry } from '../tar-archive.ts'
 import type { BuildContainer } from './build-container.ts'
 import { failed, mustRun } from './build-steps.ts'
+import { npmEntries } from './npm-lock.ts'
 import { readList } from './read-list.ts'
 
 /** Returns the exact versions and digests of the locked pip packages, in the form that pip reads. */
 export function requirementsOf({ pip }: PackageLock): string {
   return pip.map(({ name, version, sha256 }) => `${name}==${version} --hash=sha256:${sha256}\n`).join('')
-}
-
-const npmLockSchema = z.looseObject({
-  packages: z.record(
-    z.string(),
-    z.looseObject({
-      name: z.string().optional(),
-      version: z.string().optional(),
-      integrity: z.string().optional(),
-      dependencies: z.record(z.string(), z.string()).optional(),
-    }),
-  ),
-})
-
-/** Returns npm's own lock file, and the manifest to which it belongs. */
-export function npmFiles({ npm_lock: text }: PackageLock, file: (name: string, content: string) => TarEntry) {
-  if (text === '') return []
-  const { dependencies } = npmLockOf(text).packages[''] ?? {}
-  const manifest = JSON.stringify({ name: 'flotilla-packages', private: true, dependencies })
-  return [
-    tarDirectory('npm', { uid: 0, mode: 0o755 }),
-    file('npm/package.json', manifest),
-    file('npm/package-lock.json', text),
-  ]
-}
-
-function npmLockOf(text: string) {
-  const reading = readJsonDocument(text, npmLockSchema)
-  if (reading.ok) return reading.document.value
-  throw failed(`npm’s lock file is invalid: ${reading.reason}`)
 }
 
 /** Returns the lock of what was downloaded. With a given lock, rejects if any file differs from it. */
@@ -52,14 +19,11 @@ export async function lockOf(
     readonly architecture: PackageLock['architecture']
     readonly packages: JoinedPackages
     readonly lock: PackageLock | null
+    /** npm's lock file; empty without npm packages. */
+    readonly npmLock: string
   },
 ): Promise<PackageLock> {
   const listed = readList(await mustRun(container, ['sh', '/fetch/recipe/list.sh', 'fetched']))
-  const npmLock = await mustRun(container, [
-    'sh',
-    '-c',
-    'cat /fetch/npm/package-lock.json 2> /dev/null || true',
-  ])
   const filesOf = (kind: 'apt' | 'pip') =>
     listed
       .filter((one) => one.kind === kind)
@@ -70,8 +34,8 @@ export async function lockOf(
     packages: of.packages,
     apt: filesOf('apt'),
     pip: filesOf('pip'),
-    npm: npmLock === '' ? [] : npmEntries(npmLock),
-    npm_lock: npmLock,
+    npm: of.npmLock === '' ? [] : npmEntries(of.npmLock),
+    npm_lock: of.npmLock,
   })
   if (!reading.success) throw failed(`the downloaded packages are not as expected: ${reading.error.message}`)
   if (of.lock === null || lockDigest(of.lock) === lockDigest(reading.data)) return reading.data
@@ -83,20 +47,6 @@ export function differs(how: string): SandboxError {
   return new SandboxError(
     'lock-differs',
     `The registries delivered other files than those in the lock: ${how}.\nRepair: if a new version is acceptable, choose the newest versions with flotilla image rebuild AGENT.`,
-  )
-}
-
-function npmEntries(text: string): PackageLock['npm'] {
-  return Object.entries(npmLockOf(text).packages).flatMap(([path, { name, version, integrity = '' }]) =>
-    path === '' || version === undefined
-      ? []
-      : [
-          {
-            name: name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
-            version,
-            integrity,
-          },
-        ],
   )
 }
 
