@@ -367,6 +367,31 @@ describe('a template with settings of an agent', () => {
     await harness.application.apply(owner, template)
   })
 
+  test.each([
+    '{ packages: { apt: [ffmpeg] } }',
+    '{ size: { memory_mb: 900 } }',
+    '{ harness: { command: [sh] } }',
+  ])("only an owner gives an agent %s, and a page needs the owner's proof", async (settings) => {
+    const page = { kind: 'human', role: 'owner', channel: 'dashboard', page: 'unproved' } as const
+    const operator = { kind: 'agent', agentId: 'operator', token: 'door', run: null } as const
+    const before = harness.state()
+    const given = parseTemplate(
+      'pair',
+      yaml.replace('files: { input', `settings: ${settings}\n    files: { input`),
+    )
+    for (const options of [{}, { onlyNew: true }]) {
+      await expect(harness.application.apply(page, given, options)).rejects.toMatchObject({
+        code: 'proof-wanted',
+      })
+      await expect(harness.trusting().apply(operator, given, options)).rejects.toMatchObject({
+        code: 'human-only',
+      })
+    }
+    expect(harness.state()).toEqual(before)
+    await harness.application.apply({ ...page, page: 'proved' }, given)
+    expect(harness.state()).not.toEqual(before)
+  })
+
   test("a page needs the owner's proof for more models of an existing agent", async () => {
     const page = { kind: 'human', role: 'owner', channel: 'dashboard', page: 'unproved' } as const
     await harness.application.apply(page, template)

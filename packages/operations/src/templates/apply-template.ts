@@ -5,7 +5,7 @@ import { isAtTerminal, raisedPeriod, requireProof } from '@flotilla/identity/acc
 import type { PreparedHooks } from '@flotilla/inbound/triggers/webhook'
 import type { ApplyTemplateDeps } from './apply-context.ts'
 import { carryOut } from './carry-out.ts'
-import { holdTemplate, requireMayInstall, requireWholeSettings } from './hold-template.ts'
+import { holdTemplate, ownerGifts, requireMayGive, requireWholeSettings } from './hold-template.ts'
 import { requireMayWatch, requireWholeWatchers } from './hold-watchers.ts'
 import { planTemplate } from './plan-template.ts'
 import type { Planned } from './plan-template.ts'
@@ -107,7 +107,7 @@ function requireMay(deps: ApplyTemplateDeps, caller: Caller, template: FleetTemp
   if (template.projects.length > 0) guard(caller, { do: 'manage-projects' })
   const current = currentFleet(deps)
   holdTemplate(template, deps.grants, current)
-  requireMayInstall(caller, template, current)
+  requireMayGive(caller, template, current)
   requireWholeWatchers(template, deps.fileWatches)
   requireWholeSettings(template, deps.settingsFile)
   deps.agents.write.requireMay(caller, template.agents)
@@ -126,12 +126,14 @@ function requireNotRaised(caller: Caller, { changed }: Planned, current: Current
 }
 
 /**
- * Requires the owner's proof for a page if existing agents get more permissions, or any agent gets MCP servers or a
- * watched folder. Throws Problem `proof-wanted`.
+ * Requires the owner's proof for a page if existing agents get more permissions, or any agent gets MCP servers, a
+ * watched folder, packages, a larger size or a harness. Throws Problem `proof-wanted`.
  */
 function holdPage(caller: Caller, planned: Planned, current: CurrentFleet): void {
   const { created, changed, permissions, settings, watchers } = planned
   if (watchers.length > 0) requireProof(caller, 'watch folders of this machine')
+  for (const [id, given] of settings)
+    for (const gift of ownerGifts(id, given, current)) requireProof(caller, gift)
   const servers = [...created, ...changed].some((agent) => Object.keys(agent.mcpServers ?? {}).length > 0)
   const raises = changed.some(({ id, budget }) => {
     const before = current.agent(id)?.record.budget

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createPermissionGrants } from '../../../identity/src/access/permission-grants.ts'
 import { defaultBudget } from '../../../fleet/src/agents/index.ts'
 import type { Caller } from '../../../identity/src/access/caller.ts'
-import { holdTemplate, requireMayInstall, requireWholeSettings } from './hold-template.ts'
+import { holdTemplate, requireMayGive, requireWholeSettings } from './hold-template.ts'
 import type { CurrentFleet } from './current-fleet.ts'
 import { parseTemplate } from './template-file.ts'
 
@@ -155,12 +155,12 @@ test('with a broken settings file only templates without settings are applied', 
 describe('packages and sizes in a template', () => {
   const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
   const member: Caller = { kind: 'human', role: 'member', channel: 'cli' }
-  const now = { packages: { apt: ['ffmpeg'] }, size: { memory_mb: 1024 } }
+  const now = { packages: { apt: ['ffmpeg'] }, size: { memory_mb: 1024 }, harness: 'codex' } as const
   const codeFor = (caller: Caller, settings: Readonly<Record<string, unknown>>): string => {
     const agents = [{ id: 'a', role: 'r', instructions: '', settings }]
     const template = parseTemplate('held', stringify({ name: 'held', description: 'Held.', agents }))
     try {
-      requireMayInstall(caller, template, { settingsOf: () => now })
+      requireMayGive(caller, template, { settingsOf: () => ({ ...now, packages: { apt: ['ffmpeg'] } }) })
       return 'allowed'
     } catch (error) {
       return error instanceof Problem ? error.code : String(error)
@@ -172,13 +172,16 @@ describe('packages and sizes in a template', () => {
     [{ packages: {} }, 'allowed'],
     [{ size: { memory_mb: 1024 } }, 'allowed'],
     [{ size: { memory_mb: 512 } }, 'allowed'],
+    [{ harness: 'codex' }, 'allowed'],
+    [{ harness: 'opencode' }, 'human-only'],
+    [{ harness: { command: ['sh', '-c', 'env'] } }, 'human-only'],
     [{ packages: { apt: ['ffmpeg', 'nmap'] } }, 'human-only'],
     [{ packages: { toolboxes: ['build'] } }, 'human-only'],
     [{ size: { memory_mb: 1025 } }, 'human-only'],
     [{ size: { cpus: 1 } }, 'human-only'],
     [{ size: { pids: 300 } }, 'human-only'],
     [{ size: { tmp_mb: 101 } }, 'human-only'],
-  ])('only an owner adds packages or a larger size: %j', (settings, code) => {
+  ])('only an owner adds packages, a larger size or a harness: %j', (settings, code) => {
     expect(codeFor(member, settings)).toBe(code)
     expect(codeFor(owner, settings)).toBe('allowed')
   })

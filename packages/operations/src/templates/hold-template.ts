@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { joinPackages } from '@flotilla/protocol/agent-packages'
 import { reservedAgentIds } from '@flotilla/protocol/reserved-ids'
 import { isWeaker } from '@flotilla/protocol/isolation'
@@ -8,7 +9,7 @@ import type { Caller } from '@flotilla/identity/access'
 import { defaultBudget } from '@flotilla/fleet/agents'
 import { agentSize } from '@flotilla/fleet/sandbox'
 import type { AgentSize } from '@flotilla/fleet/sandbox'
-import type { SettingsFile } from '@flotilla/foundation/config'
+import type { AgentSettings, SettingsFile } from '@flotilla/foundation/config'
 import { namesMany, searchesByItself } from '@flotilla/inference/models'
 import type { CurrentFleet } from './current-fleet.ts'
 import type { FleetTemplate, TemplateAgent } from './template-file.ts'
@@ -100,23 +101,40 @@ export function aboveSettings(
   }
 }
 
-/** Throws Problem `human-only` if anyone but an owner would add packages to an agent, or give it a larger size. */
-export function requireMayInstall(
+/**
+ * Returns what settings give to an agent that only an owner may give, as words for a refusal: packages, a larger size,
+ * and a harness, whose program runs in the container with the tokens of the agent. Empty if they give nothing of it. Pure.
+ */
+export function ownerGifts(
+  id: string,
+  settings: AgentSettings,
+  current: Pick<CurrentFleet, 'settingsOf'>,
+): readonly string[] {
+  const before = current.settingsOf(id)
+  const now = joinPackages([before.packages ?? {}])
+  const then = joinPackages([settings.packages ?? {}])
+  const adds = (['apt', 'npm', 'pip'] as const).some((from) =>
+    then[from].some((name) => !now[from].includes(name)),
+  )
+  const grows =
+    settings.size !== undefined &&
+    isLarger(agentSize('worker', settings.size), agentSize('worker', before.size))
+  const drives = settings.harness !== undefined && !isDeepStrictEqual(settings.harness, before.harness)
+  return [
+    ...(adds ? ['add packages to the image of an agent'] : []),
+    ...(grows ? ['give an agent a larger size'] : []),
+    ...(drives ? ['choose the program that drives an agent'] : []),
+  ]
+}
+
+/** Throws Problem `human-only` if anyone but an owner would give an agent what `ownerGifts` names. */
+export function requireMayGive(
   caller: Caller,
   { agents }: Pick<FleetTemplate, 'agents'>,
   current: Pick<CurrentFleet, 'settingsOf'>,
 ): void {
-  for (const { id, settings } of agents) {
-    const now = joinPackages([current.settingsOf(id).packages ?? {}])
-    const then = joinPackages([settings?.packages ?? {}])
-    const added = (['apt', 'npm', 'pip'] as const).some((from) =>
-      then[from].some((name) => !now[from].includes(name)),
-    )
-    if (added) requireAtTerminal(caller, 'add packages to the image of an agent')
-    const before = agentSize('worker', current.settingsOf(id).size)
-    const after = agentSize('worker', settings?.size)
-    if (isLarger(after, before)) requireAtTerminal(caller, 'give an agent a larger size')
-  }
+  for (const { id, settings = {} } of agents)
+    for (const gift of ownerGifts(id, settings, current)) requireAtTerminal(caller, gift)
 }
 
 function isLarger(one: AgentSize, other: AgentSize): boolean {
