@@ -1,4 +1,5 @@
 import type { AgentSizeSettings } from '@flotilla/foundation/config'
+import type { Problem } from '@flotilla/protocol/problem'
 import { afterEach, expect, test } from 'vitest'
 import { aFleet, createManualRuntime, owner, patient } from '../../../../testing/src/fleet-harness.ts'
 import type { FleetHarness } from '../../../../testing/src/fleet-harness.ts'
@@ -84,6 +85,22 @@ test('agents of the default size always start, and count with a quarter of their
   await start('b')
   await harness.fleet.lifecycle.stop('a', 'the owner stops it')
   await expect(start('a')).rejects.toMatchObject({ detail: expect.stringContaining('b (96 MB)') })
+})
+
+test.each([
+  ['less memory', { memory_mb: 256 }],
+  ['the default memory and more processors', { cpus: 1 }],
+])('an agent with %s counts the same while it starts and while it runs', async (_what, size) => {
+  const { runtime, start } = await aSizedFleet({ small: size, large: { memory_mb: 4096 } })
+  const whileItStarts = Promise.withResolvers<unknown>()
+  runtime.beforeStart = async () => {
+    runtime.beforeStart = async () => {}
+    whileItStarts.resolve(await start('large').catch((error: unknown) => error))
+  }
+  await start('small')
+  const before = await whileItStarts.promise
+  expect(before).toMatchObject({ code: 'machine-full' })
+  await expect(start('large')).rejects.toMatchObject({ detail: (before as Problem).detail })
 })
 
 test.each([

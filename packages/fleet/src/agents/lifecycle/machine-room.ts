@@ -42,7 +42,7 @@ export function createMachineRoom(deps: {
 
   function countedBytes(agentId: string, kind: SandboxSpec['kind']): number {
     const [memory] = (deps.startedSizes.get(agentId) ?? '').split('/')
-    return memory ? Number(memory) : partOf(agentSize(kind).memoryLimitBytes)
+    return countOf(kind, memory ? Number(memory) : agentSize(kind).memoryLimitBytes)
   }
 
   /** Returns the memory with which each other agent counts now, largest first. */
@@ -66,7 +66,7 @@ export function createMachineRoom(deps: {
         const free = capacity.memoryBytes - reserveBytes - sum
         if (bytes > free) throw full({ agentId, bytes, free, running })
       }
-      starting.set(agentId, isLarger ? bytes : partOf(bytes))
+      starting.set(agentId, countOf(kind, bytes))
       return () => starting.delete(agentId)
     },
   }
@@ -76,8 +76,9 @@ function isUp(kind: Parameters<typeof isLive>[0]): boolean {
   return isLive(kind) || kind === 'starting'
 }
 
-function partOf(bytes: number): number {
-  return bytes * defaultSizePart
+/** Returns the memory with which an agent counts, before and after its start alike. */
+function countOf(kind: SandboxSpec['kind'], bytes: number): number {
+  return bytes > agentSize(kind).memoryLimitBytes ? bytes : bytes * defaultSizePart
 }
 
 function requirePossible(agentId: string, { memoryLimitBytes, cpu }: AgentSize, capacity: Capacity): void {
