@@ -7,6 +7,8 @@ import { agentSettingsOf } from '@flotilla/foundation/config'
 import type { Journal } from '@flotilla/foundation/journal'
 import { actorOf, requireAtTerminal } from '@flotilla/identity/access'
 import type { Caller, Guard } from '@flotilla/identity/access'
+import { rootOf } from '@flotilla/identity/events'
+import type { IdentityEvents } from '@flotilla/identity/events'
 import type { AgentPackages, AgentRegistry } from '../agents/index.ts'
 import { lockDigest } from '../sandbox/index.ts'
 
@@ -22,6 +24,7 @@ export interface ManagePackages {
 export function createManagePackages(deps: {
   readonly guard: Guard
   readonly journal: Journal
+  readonly identityEvents: Pick<IdentityEvents, 'makersOf'>
   readonly settingsFile: Pick<SettingsFile, 'current' | 'editAll'>
   readonly registry: Pick<AgentRegistry, 'find' | 'list'>
   readonly packages: AgentPackages
@@ -58,6 +61,16 @@ export function createManagePackages(deps: {
     if (!deps.registry.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
   }
 
+  /** The packages of the root ancestor apply to all descendants, so a list of a descendant would have no effect. */
+  function requireRoot(agentId: string): void {
+    const root = rootOf(deps.identityEvents, agentId)
+    if (root === agentId) return
+    throw new Problem('conflict', {
+      detail: `agent ${agentId} was created by agents, and uses the packages of ${root}`,
+      repair: `Change them for both: flotilla packages set ${root}`,
+    })
+  }
+
   return {
     list: async (caller) => {
       deps.guard(caller, { do: 'view-fleet' })
@@ -78,6 +91,7 @@ export function createManagePackages(deps: {
       deps.guard(caller, { do: 'edit-agent-config', agentId, what: 'permissions' })
       requireAtTerminal(caller, 'change the packages of an agent')
       requireAgent(agentId)
+      requireRoot(agentId)
       const value = packageListSchema.parse(
         Object.fromEntries(
           Object.entries(list).filter(([, names]) => names !== undefined && names.length > 0),
