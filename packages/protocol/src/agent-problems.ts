@@ -29,6 +29,13 @@ export const agentProblems = {
     repair:
       'Correct agents.AGENT.packages in config/settings.json, then: flotilla restart AGENT. The detail names the package or the registry.',
   },
+  'packages-delayed': {
+    status: 503,
+    title: 'The packages of the agent cannot be installed now',
+    retryable: true,
+    repair:
+      'Its work waits, and the mesh tries again. The detail names what does not answer: a package registry or the container engine.',
+  },
   'machine-full': {
     status: 503,
     title: 'The agent waits for memory of this machine',

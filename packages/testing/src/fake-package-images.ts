@@ -10,7 +10,7 @@ export interface FakePackageImages extends PackageImages {
   /** The lists of all builds. */
   readonly built: JoinedPackages[]
   /** Called in each build, before the packages are installed. */
-  beforeInstall: () => Promise<void>
+  beforeInstall: (signal: AbortSignal | undefined) => Promise<void>
   forget(id: string): void
 }
 
@@ -23,7 +23,8 @@ export function createFakePackageImages(): FakePackageImages {
     beforeInstall: async () => {},
     forget: (id) => images.delete(id),
     ensure: async (packages, { lock: given, progress, signal }) => {
-      if (given !== null && images.has(idOf(given))) return { id: idOf(given), lock: given, installed: null }
+      if (given !== null && images.has(idOf(given)))
+        return { id: idOf(given), lock: given, installed: installedOf(given) }
       const lock: PackageLock = {
         lock_version: 1,
         architecture: 'x64',
@@ -44,15 +45,18 @@ export function createFakePackageImages(): FakePackageImages {
       if (given !== null && lockDigest(given) !== lockDigest(lock))
         throw new SandboxError('lock-differs', 'The registry has other files.\nRepair: rebuild.')
       progress('Installing the downloaded packages without a network')
-      await fake.beforeInstall()
+      await fake.beforeInstall(signal)
       signal?.throwIfAborted()
       fake.built.push(packages)
       images.add(idOf(lock))
-      const installed = lock.apt.map(({ name, version }) => ({ kind: 'apt' as const, name, version }))
-      return { id: idOf(lock), lock, installed }
+      return { id: idOf(lock), lock, installed: installedOf(lock) }
     },
   }
   return fake
+}
+
+function installedOf({ apt }: PackageLock) {
+  return apt.map(({ name, version }) => ({ kind: 'apt' as const, name, version }))
 }
 
 function idOf(lock: PackageLock): string {

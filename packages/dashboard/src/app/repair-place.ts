@@ -46,6 +46,7 @@ export const repairPlaces: Partial<Record<ProblemCode, RepairPlace>> = {
   'agent-unavailable': agent,
   'fleet-paused': fleet,
   'machine-full': fleet,
+  'packages-delayed': agent,
   'harness-failed': run,
   'data-full': agent,
   'unknown-agent': fleet,

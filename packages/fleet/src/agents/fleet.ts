@@ -133,13 +133,7 @@ function createContext(deps: FleetDeps): AgentContext {
       agents,
       startedSizes: sandboxes.startedSizes,
     }),
-    packages: createAgentPackages({
-      ...deps,
-      onRebuilt: (key) => {
-        for (const [agentId, started] of sandboxes.startedPackages)
-          if (started === key) sandboxes.outdated.set(agentId, sandboxes.startedModels.get(agentId) ?? null)
-      },
-    }),
+    packages: createAgentPackages(deps),
   }
 }
 

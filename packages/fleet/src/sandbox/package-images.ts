@@ -9,8 +9,9 @@ import type { ReportStep } from './report-step.ts'
  * - I1 Programs of packages run without a network: only the package managers reach a network, and only the
  *   registries of this machine's own configuration.
  * - I2 With a lock, the image contains exactly the versions of the lock, and each file has the digest of the lock.
- * - I3 An image that the engine has under the same agent image and lock is returned without a build.
- * - I4 A build that fails or is interrupted leaves no image and no container.
+ * - I3 An image that the engine has under the same agent image and lock is returned without a build, and without
+ *   waiting for other builds.
+ * - I4 A build that fails or is interrupted leaves no image and no container when the call rejects.
  * - I5 A package that its registry does not have is named in the `SandboxError` `package-missing`.
  */
 export interface PackageImages {
@@ -29,7 +30,7 @@ export interface PackageImage {
   /** The image's id, for `SandboxSpec.image`. */
   readonly id: string
   readonly lock: PackageLock
-  /** The packages of the image from its package databases, if this call built the image; otherwise null. */
+  /** The packages of the image from its package databases; null for an image of which they were not recorded. */
   readonly installed: readonly InstalledPackage[] | null
 }
 

@@ -57,7 +57,7 @@ export interface LiveSandboxes {
   readonly startedModels: Map<string, string | null>
   /** The mark of what the programs of each running sandbox find in it. */
   readonly startedPrograms: Map<string, string>
-  /** The digest of the list of packages of each running sandbox; empty without packages. */
+  /** The mark of the packages of each running sandbox, with list and lock; empty without packages. */
   readonly startedPackages: Map<string, string>
   /** The mark of the size of each running sandbox; empty for the default. */
   readonly startedSizes: Map<string, string>

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { PackageList } from '@flotilla/protocol/agent-packages'
 import { afterEach, expect, test } from 'vitest'
 import { createFakePackageImages } from '../../../../testing/src/fake-package-images.ts'
+import { SandboxError } from '../../sandbox/sandbox-error.ts'
 import { aFleet, createManualRuntime, owner, patient } from '../../../../testing/src/fleet-harness.ts'
 import type { FleetHarness } from '../../../../testing/src/fleet-harness.ts'
 
@@ -19,6 +20,18 @@ async function aPackedFleet(lists: Record<string, PackageList>) {
   for (const id of ['a', 'b']) await harness.fleet.admin.create(owner, { id, role: 'does work' })
   const start = async (id: string) => harness.fleet.connection.ensureRunning(id, patient)
   return { packages, runtime, start, images: () => runtime.started.map(({ image }) => image) }
+}
+
+/** Rebuilds the image of an agent; resolves when the rebuild has ended. */
+async function rebuilt(agentId: string): Promise<void> {
+  harness.fleet.packages.beginRebuild(agentId)
+  await buildEnded(agentId)
+}
+
+async function buildEnded(agentId: string): Promise<void> {
+  const { packages } = harness.fleet
+  while (packages.stateOf(packages.keyOf(agentId)).state === 'building')
+    await new Promise((resolve) => setImmediate(resolve))
 }
 
 test('an agent without packages starts from the agent image', async () => {
@@ -62,14 +75,99 @@ test('the lock decides the versions until a rebuild, after which the agent gets 
   expect(before).toContain('"version": "1"')
   await start('a')
   expect(images()).toHaveLength(1)
-  harness.fleet.packages.beginRebuild('a')
-  expect(harness.fleet.packages.stateOf(key).state).toBe('building')
-  // A start shares the build that is under way.
-  expect(await harness.fleet.packages.imageOf('a')).not.toBe(images()[0])
-  expect(harness.fleet.packages.stateOf(key).state).toBe('ready')
+  await rebuilt('a')
   await start('a')
   expect(images()).toHaveLength(2)
   expect(await readFile(harness.fleet.packages.lockFileOf(key), 'utf8')).toContain('"version": "2"')
+})
+
+test('a start during a rebuild uses the image of the stored lock', async () => {
+  const { packages, start, images } = await aPackedFleet({ a: { apt: ['hello'] }, b: { apt: ['hello'] } })
+  await start('a')
+  packages.registry.set('hello', '2')
+  const installing = Promise.withResolvers<void>()
+  packages.beforeInstall = () => installing.promise
+  harness.fleet.packages.beginRebuild('a')
+  expect(harness.fleet.packages.stateOf(harness.fleet.packages.keyOf('a')).state).toBe('building')
+  await start('b')
+  expect(new Set(images()).size).toBe(1)
+  installing.resolve()
+  await buildEnded('a')
+})
+
+test('a failed rebuild leaves lock and image in use', async () => {
+  const { packages, start, images } = await aPackedFleet({ a: { apt: ['hello'] }, b: { apt: ['hello'] } })
+  await start('a')
+  packages.registry.delete('hello')
+  await rebuilt('a')
+  const key = harness.fleet.packages.keyOf('a')
+  expect(harness.fleet.packages.stateOf(key)).toEqual({
+    state: 'failed',
+    detail: expect.stringContaining('hello'),
+  })
+  await start('b')
+  expect(new Set(images()).size).toBe(1)
+})
+
+test('a mesh that starts again knows that an agent runs from an image before the rebuild', async () => {
+  const { packages, start, images } = await aPackedFleet({ a: { apt: ['hello'] } })
+  await start('a')
+  packages.registry.set('hello', '2')
+  await rebuilt('a')
+  const next = harness.again()
+  expect((await next.lifecycle.reconcile()).adopted).toEqual(['a'])
+  await next.connection.ensureRunning('a', patient)
+  expect(new Set(images()).size).toBe(2)
+  await next.connection.ensureRunning('a', patient)
+  expect(images()).toHaveLength(2)
+})
+
+test('stopping an agent cuts its build off, unless another agent waits for it', async () => {
+  const { packages, start } = await aPackedFleet({ a: { apt: ['hello'] }, b: { apt: ['hello'] } })
+  const signals: AbortSignal[] = []
+  let began = Promise.withResolvers<void>()
+  const installing = Promise.withResolvers<void>()
+  packages.beforeInstall = async (signal) => {
+    if (signal) signals.push(signal)
+    began.resolve()
+    await installing.promise
+  }
+  const starts = ['a', 'b'].map((id) => start(id).catch((error: unknown) => error))
+  await began.promise
+  await harness.fleet.lifecycle.stop('a', 'not needed')
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false])
+  began = Promise.withResolvers<void>()
+  await harness.fleet.lifecycle.stop('b', 'not needed')
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+  expect(await Promise.all(starts)).toMatchObject([
+    { code: 'agent-unavailable' },
+    { code: 'agent-unavailable' },
+  ])
+  installing.resolve()
+  expect(packages.built).toEqual([])
+})
+
+test('a failure that may pass is tried again, and then delays the starts with this list', async () => {
+  const { packages, runtime, start } = await aPackedFleet({ a: { apt: ['hello'] } })
+  let tries = 0
+  packages.beforeInstall = async () => {
+    tries += 1
+    throw new SandboxError('registries-unreachable', 'The registry does not answer.\nRepair: wait.')
+  }
+  const first = start('a').catch((error: unknown) => error)
+  const { clock } = harness.deps
+  for (const tried of [1, 2]) {
+    while (tries < tried || clock.sleepers() === 0) await clock.settle()
+    await clock.advance(20_000)
+  }
+  expect(await first).toMatchObject({ code: 'packages-delayed', detail: 'The registry does not answer.' })
+  expect(tries).toBe(3)
+  await expect(start('a')).rejects.toMatchObject({ code: 'packages-delayed' })
+  expect(tries).toBe(3)
+  packages.beforeInstall = async () => {}
+  await harness.deps.clock.advance(10 * 60_000)
+  await start('a')
+  expect(runtime.started).toHaveLength(1)
 })
 
 test('the bill of materials lists the installed packages', async () => {

@@ -1,19 +1,12 @@
-import { join } from 'node:path'
 import { isWithoutPackages, joinPackages } from '@flotilla/protocol/agent-packages'
 import type { JoinedPackages } from '@flotilla/protocol/agent-packages'
 import { Problem } from '@flotilla/protocol/problem'
-import { readJsonDocument, readTextFile, writeFileAtomically } from '@flotilla/foundation/config'
 import type { FleetKernel } from '../../events/index.ts'
-import {
-  lockDigest,
-  packageLockSchema,
-  packagesBom,
-  packagesKey,
-  reasonOf,
-  SandboxError,
-  sandboxWords,
-} from '../../sandbox/index.ts'
-import type { PackageImage, PackageLock, SandboxRuntime } from '../../sandbox/index.ts'
+import { lockDigest, packagesKey } from '../../sandbox/index.ts'
+import type { PackageImage, PackageLock, ReportStep, SandboxRuntime } from '../../sandbox/index.ts'
+import { createBuildFailures } from './build-failures.ts'
+import { createLockFiles } from './lock-files.ts'
+import { createSharedBuilds } from './shared-builds.ts'
 
 /** The packages in the images of agents: which each agent needs, their locks, and the images that contain them. */
 export interface AgentPackages {
@@ -22,10 +15,19 @@ export interface AgentPackages {
   /** Returns a digest of the agent's list; empty without packages. Agents with equal digests share an image. */
   keyOf(agentId: string): string
   /**
-   * Returns the id of the agent's image, which is built now if needed; null for the agent image. Concurrent callers
-   * with equal lists share one build. Problem `packages-unavailable`.
+   * Returns the id of the agent's image, which is built now if needed, and the mark for `isOutdated`; the id is null for
+   * the agent image. Concurrent callers with equal lists share one build, which ends with its last caller. While a list
+   * is rebuilt, the image of its stored lock is returned. Problems `packages-unavailable`, and `packages-delayed` for a
+   * reason that may pass.
    */
-  imageOf(agentId: string): Promise<string | null>
+  imageOf(
+    agentId: string,
+    signal?: AbortSignal,
+  ): Promise<{ readonly id: string | null; readonly mark: string }>
+  /** Returns whether the agent's list or its lock changed since a start with this mark. */
+  isOutdated(agentId: string, mark: string): boolean
+  /** Reads the locks of agents that the previous process started, for `isOutdated`. */
+  readLocks(agentIds: readonly string[]): Promise<void>
   /**
    * Begins to choose the newest versions for the agent's list, to build the image and to replace the lock. Agents with
    * this list use the image from their next run on. Problem `conflict` for an agent without packages.
@@ -44,100 +46,90 @@ export interface BuildState {
   readonly detail: string
 }
 
-export interface AgentPackagesDeps extends Pick<FleetKernel, 'fleetEvents' | 'log'> {
+export interface AgentPackagesDeps extends Pick<FleetKernel, 'fleetEvents' | 'log' | 'clock'> {
   readonly runtime: Pick<SandboxRuntime, 'packages' | 'kind' | 'isolates'>
   /** The folder of lock files, one for each list of packages. */
   readonly locksFolder: string
-  /** Called after the image of a list was built anew. */
-  readonly onRebuilt: (key: string) => void
 }
 
 export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
-  const underWay = new Map<string, Promise<PackageImage>>()
+  const builds = createSharedBuilds<PackageImage>()
+  const rebuilds = createSharedBuilds<PackageImage>()
+  const failures = createBuildFailures(deps.clock)
+  const locks = createLockFiles(deps.locksFolder)
   const ended = new Map<string, BuildState>()
   const listOf = (agentId: string): JoinedPackages => joinPackages(deps.fleetEvents.packageLists.ask(agentId))
   const keyOf = (agentId: string): string => {
     const list = listOf(agentId)
     return isWithoutPackages(list) ? '' : packagesKey(list)
   }
-  const fileOf = (key: string): string => join(deps.locksFolder, `${key}.lock.json`)
 
-  async function lockOf(key: string): Promise<PackageLock | null> {
-    const text = await readTextFile(fileOf(key))
-    if (text === null) return null
-    const reading = readJsonDocument(text, packageLockSchema)
-    if (reading.ok) return reading.document.value
-    throw unavailable(
-      `the lock file ${fileOf(key)} is invalid at line ${reading.line}: ${reading.reason}`,
-      'Restore the file from a backup, or delete it: the next start chooses the newest versions and writes another.',
-    )
-  }
-
-  async function build(list: JoinedPackages, { renew }: { readonly renew: boolean }) {
+  /** Builds the image with the stored lock, or with the newest versions if there is no lock or it is renewed. */
+  async function build(
+    list: JoinedPackages,
+    { renew, signal }: { readonly renew: boolean; readonly signal: AbortSignal },
+  ): Promise<PackageImage> {
     const { packages } = deps.runtime
     if (packages === null) throw cannotBuild(deps.runtime)
     const key = packagesKey(list)
-    const lock = renew ? null : await lockOf(key)
-    const made = await packages
-      .ensure(list, {
-        lock,
-        progress: (step, failed) => deps.log.info(failed === undefined ? {} : { failed }, step),
-      })
-      .catch((error: unknown) => {
-        throw asProblem(error)
-      })
-    if (lock === null || lockDigest(lock) !== lockDigest(made.lock))
-      await writeFileAtomically(fileOf(key), `${JSON.stringify(made.lock, null, 2)}\n`)
-    if (made.installed !== null) {
-      const text = JSON.stringify(packagesBom(made.lock, made.installed), null, 2)
-      await writeFileAtomically(join(deps.locksFolder, `${key}.sbom.json`), `${text}\n`)
+    try {
+      const made = await failures.attempt(async () => {
+        const lock = renew ? null : await locks.read(key)
+        const progress: ReportStep = (step, failed) =>
+          deps.log.info(failed === undefined ? {} : { failed }, step)
+        return packages.ensure(list, { lock, progress, signal })
+      }, signal)
+      signal.throwIfAborted()
+      await locks.keep(key, made, { renew })
+      failures.succeeded(key)
+      ended.set(key, { state: 'ready', detail: '' })
+      return made
+    } catch (error) {
+      signal.throwIfAborted()
+      const problem = failures.failed(key, error)
+      ended.set(key, { state: 'failed', detail: problem.detail })
+      throw problem
     }
-    if (renew) deps.onRebuilt(key)
-    return made
   }
 
-  function shared(list: JoinedPackages, how: { readonly renew: boolean }) {
+  async function imageFor(list: JoinedPackages, signal?: AbortSignal): Promise<PackageImage> {
     const key = packagesKey(list)
-    const known = underWay.get(key)
-    if (known !== undefined && !how.renew) return known
-    // A rebuild waits for a build with the old lock, so that both never write the lock file at once.
-    const done = (known?.catch(() => undefined) ?? Promise.resolve())
-      .then(() => build(list, how))
-      .then(
-        (made) => {
-          ended.set(key, { state: 'ready', detail: '' })
-          return made
-        },
-        (error: unknown) => {
-          ended.set(key, {
-            state: 'failed',
-            detail: error instanceof Problem ? error.detail : reasonOf(error),
-          })
-          throw error
-        },
-      )
-      .finally(() => {
-        if (underWay.get(key) === done) underWay.delete(key)
-      })
-    underWay.set(key, done)
-    return done
+    // Without a stored lock, a start needs the result of the rebuild; otherwise the stored lock stays valid until its end.
+    if (rebuilds.has(key) && (await locks.read(key)) === null)
+      return rebuilds.join(key, (own) => build(list, { renew: true, signal: own }), signal)
+    if (!builds.has(key)) failures.requireDue(key)
+    return builds.join(key, (own) => build(list, { renew: false, signal: own }), signal)
   }
 
   return {
     listOf,
     keyOf,
-    lockOf,
-    imageOf: async (agentId) => {
+    lockOf: locks.read,
+    imageOf: async (agentId, signal) => {
       const list = listOf(agentId)
+      if (isWithoutPackages(list)) return { id: null, mark: '' }
       // Plain processes use the programs of this machine.
-      if (isWithoutPackages(list) || !deps.runtime.isolates) return null
-      return (await shared(list, { renew: false })).id
+      if (!deps.runtime.isolates) return { id: null, mark: packagesKey(list) }
+      const { id, lock } = await imageFor(list, signal)
+      return { id, mark: `${packagesKey(list)}/${lockDigest(lock)}` }
     },
-    lockFileOf: fileOf,
+    isOutdated: (agentId, mark) => {
+      const [key = '', digest = ''] = mark.split('/')
+      if (key !== keyOf(agentId)) return true
+      const current = locks.digestOf(key)
+      return digest !== '' && current !== null && current !== digest
+    },
+    readLocks: async (agentIds) => {
+      for (const key of new Set(agentIds.map(keyOf))) {
+        // An invalid lock file is reported by the next start of an agent that needs it.
+        if (key !== '') await locks.read(key).catch(() => null)
+      }
+    },
+    lockFileOf: locks.fileOf,
     stateOf: (key) =>
       deps.runtime.packages === null
         ? { state: 'unavailable', detail: lackWords(deps.runtime) }
-        : underWay.has(key)
+        : builds.has(key) || rebuilds.has(key)
           ? { state: 'building', detail: '' }
           : (ended.get(key) ?? { state: 'none', detail: '' }),
     beginRebuild: (agentId) => {
@@ -148,7 +140,13 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
           repair: `Name them with flotilla packages set ${agentId}.`,
         })
       if (deps.runtime.packages === null) throw cannotBuild(deps.runtime)
-      shared(list, { renew: true }).catch((error: unknown) =>
+      const key = packagesKey(list)
+      const renewed = rebuilds.join(key, async (own) => {
+        // Without a lock, a start may be choosing versions now; both never write the lock file at once.
+        await builds.idle(key)
+        return build(list, { renew: true, signal: own })
+      })
+      renewed.catch((error: unknown) =>
         deps.log.warn(
           { agentId, err: error },
           'failed to build an image with packages again; agents keep the image of the stored lock',
@@ -169,12 +167,6 @@ function cannotBuild(runtime: Pick<SandboxRuntime, 'kind' | 'isolates'>): Proble
     lackWords(runtime),
     'Run agents with packages in containers of this machine, or remove their packages from config/settings.json.',
   )
-}
-
-function asProblem(error: unknown): unknown {
-  if (!(error instanceof SandboxError)) return error
-  const { detail, repair } = sandboxWords(error)
-  return unavailable(detail || reasonOf(error), repair)
 }
 
 function unavailable(detail: string, repair: string): Problem {

@@ -58,7 +58,7 @@ export function agentSandbox(options: {
   readonly dataLimitBytes: number
   readonly placed: Placed
   readonly programs: JoinedSetup
-  readonly packages: { readonly key: string; readonly image: string | null }
+  readonly packages: { readonly id: string | null; readonly mark: string }
 }): SandboxSpec {
   const { agent, endpoint, tokens, link, packages } = options
   // Programs use plain HTTP. On another machine they connect to the agent process, which forwards over a keyed
@@ -67,7 +67,7 @@ export function agentSandbox(options: {
   return {
     agentId: agent.id,
     kind: agent.kind,
-    image: packages.image,
+    image: packages.id,
     isolation: options.placed.rung,
     ...options.size,
     dataLimitBytes: options.dataLimitBytes,
@@ -107,14 +107,14 @@ function startLabels(options: {
   readonly endpoint: MeshEndpoint
   readonly model: string | null
   readonly programs: JoinedSetup
-  readonly packages: { readonly key: string }
+  readonly packages: { readonly mark: string }
 }): Record<string, string> {
   return {
     [startIdLabel]: options.startId,
     [meshEndpointLabel]: meshEndpointMark(options.endpoint),
     [modelLabel]: options.model ?? '',
     [programsLabel]: options.programs.mark,
-    [packagesLabel]: options.packages.key,
+    [packagesLabel]: options.packages.mark,
     [sizeLabel]: sizeMark(options.agent.kind, options.size),
   }
 }

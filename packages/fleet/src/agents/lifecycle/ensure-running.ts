@@ -126,7 +126,7 @@ export function createAgentConnections(
 
 function hasOtherPackages({ sandboxes, packages }: AgentContext, agentId: string): boolean {
   const started = sandboxes.startedPackages.get(agentId)
-  return started !== undefined && started !== packages.keyOf(agentId)
+  return started !== undefined && packages.isOutdated(agentId, started)
 }
 
 function hasOtherSize({ agents, sandboxes, settings }: AgentContext, agentId: string): boolean {

@@ -33,7 +33,9 @@ const probeDeadlineMs = 5000
 export async function reconcileFleet(context: AgentContext): Promise<ReconcileReport> {
   const report = { adopted: [] as string[], removed: [] as string[], stopped: [] as string[] }
   const sandboxes = new Map((await context.runtime.list()).map((sandbox) => [sandbox.agentId, sandbox]))
-  for (const row of context.agents.list()) {
+  const rows = context.agents.list()
+  await context.packages.readLocks(rows.map(({ record }) => record.id))
+  for (const row of rows) {
     const { id } = row.record
     const sandbox = sandboxes.get(id)
     await context.mutex.take(id, async () => {

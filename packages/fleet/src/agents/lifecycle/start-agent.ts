@@ -25,7 +25,8 @@ export interface AgentStarts {
   /**
    * Resolves when the agent answers; at once if the agent is running and `fresh` is not set. `fresh` re-creates the
    * sandbox, unless a start is in progress. Problems `unknown-agent`, `agent-unavailable`, `not-configured`,
-   * `data-full`, `isolation-unavailable`, `packages-unavailable`, `machine-full`, `size-unavailable`.
+   * `data-full`, `isolation-unavailable`, `packages-unavailable`, `packages-delayed`, `machine-full`,
+   * `size-unavailable`.
    */
   start(agentId: string, options?: { readonly fresh?: boolean }): Promise<void>
   /** Aborts the agent's start in progress; that start then fails with this reason. */
@@ -53,10 +54,7 @@ export function createAgentStarts(context: AgentContext, meter: DataMeter): Agen
         const size = agentSize(row.record.kind, context.settings.sizeSettings(agentId))
         const leave = context.room.enter({ agentId, kind: row.record.kind, size })
         try {
-          const packages = {
-            key: context.packages.keyOf(agentId),
-            image: await context.packages.imageOf(agentId),
-          }
+          const packages = await context.packages.imageOf(agentId, controller.signal)
           await startPlaced(context, { before: row, placed, packages, size }, controller.signal)
         } finally {
           leave()
@@ -88,8 +86,8 @@ interface StartPlan {
   readonly size: AgentSize
   readonly before: AgentRow
   readonly placed: Placed
-  /** The image with the agent's packages, null for the agent image, and the digest of their list. */
-  readonly packages: { readonly key: string; readonly image: string | null }
+  /** The image with the agent's packages, null for the agent image, and the mark of their list and lock. */
+  readonly packages: { readonly id: string | null; readonly mark: string }
 }
 
 /** Starts an agent. If its isolation level is no longer available, the start continues at the fallback level. */
@@ -134,7 +132,7 @@ async function startOnce(
   context.sandboxes.outdated.delete(id)
   context.sandboxes.startedModels.set(id, model)
   context.sandboxes.startedPrograms.set(id, programs.mark)
-  context.sandboxes.startedPackages.set(id, packages.key)
+  context.sandboxes.startedPackages.set(id, packages.mark)
   context.sandboxes.startedSizes.set(id, sizeMark(before.record.kind, size))
   context.sandboxes.placed.set(id, placed)
   // The tokens of the previous sandbox are invalid now, so subscribers learn that this sandbox is gone (F4).

@@ -18,18 +18,19 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
   const home = makeDockerHome(options)
   const { tag, ends, link } = home
   const prepared = () => preparedEngine(home)
+  const packages = createPackageImages(options, {
+    base: async () => {
+      const { engine, ground } = await engineWithImage(home)
+      return { engine, image: ground.image }
+    },
+    closing: home.closing.signal,
+  })
   return {
     kind: 'docker',
     isolates: true,
     crossesMachines: false,
     browsers: createDockerBrowsers({ ...options, ...options.browser, prepared, volumes: home.profiles }),
-    packages: createPackageImages(options, {
-      base: async () => {
-        const { engine, ground } = await engineWithImage(home)
-        return { engine, image: ground.image }
-      },
-      closing: home.closing.signal,
-    }),
+    packages,
     listenHost: () => prepared().network.gateway,
     meshAddress: () => prepared().network.gateway,
     capacity: () => ({ memoryBytes: prepared().engine.memoryBytes, cpus: prepared().engine.cpus }),
@@ -70,6 +71,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     erase: (preparing) => eraseDockerHome(home, preparing),
     async close() {
       home.closing.abort()
+      await packages.idle()
       await home.starts.shares.close()
       await link.watching
     },

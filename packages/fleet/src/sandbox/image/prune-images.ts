@@ -1,6 +1,7 @@
 import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from './engine-images.ts'
 import { forgetUse, imagesInUse, wasNoted } from './image-uses.ts'
+import { forgetInstalled } from './installed-lists.ts'
 import { forgetImage, imageId, knownImages, knownSince } from './known-images.ts'
 import type { KnownImage } from './known-images.ts'
 
@@ -69,6 +70,7 @@ export async function forgetImages(
     }
     await forgetImage(cacheDirectory, image)
     await forgetUse(cacheDirectory, image.id)
+    await forgetInstalled(cacheDirectory, image.id)
   }
   return gone
 }

@@ -1,4 +1,5 @@
 import { PassThrough, Readable } from 'node:stream'
+import type { Clock } from '@flotilla/protocol/clock'
 import type Dockerode from 'dockerode'
 import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
@@ -10,6 +11,7 @@ import { readTar } from '../read-tar.ts'
 import type { TarFacts } from '../read-tar.ts'
 import { tarArchive } from '../tar-archive.ts'
 import type { TarEntry } from '../tar-archive.ts'
+import { failed } from './build-steps.ts'
 
 /** How many bytes of the output of one step are kept: the list of a lock with 5000 packages fits. */
 const outputMaxBytes = 2 * 1024 * 1024
@@ -22,7 +24,11 @@ const buildLimits = {
   tmpFiles: 131_072,
   /** The largest file, in bytes. */
   fileBytes: 4 * 1024 ** 3,
+  /** All files of the container besides those of the agent image, in bytes. */
+  diskBytes: 10 * 1024 ** 3,
 } as const
+/** The interval between two measurements of the container's files, in milliseconds. */
+const sizeIntervalMs = 5_000
 /** The processor time of a container is counted in periods of this length, in microseconds. */
 const cpuPeriodUs = 100_000
 
@@ -69,10 +75,11 @@ export async function startBuildContainer(
     readonly registriesFolder: string
     /** Source text of `forward.cjs`, the container's first process. */
     readonly forwarder: string
+    readonly clock: Clock
     readonly signal: AbortSignal
   },
 ): Promise<BuildContainer> {
-  const { image, homeTag, registriesFolder, forwarder, signal } = options
+  const { image, homeTag, registriesFolder, forwarder, clock, signal } = options
   signal.throwIfAborted()
   const container = await engine.docker.createContainer({
     Image: image,
@@ -128,9 +135,17 @@ export async function startBuildContainer(
     id: container.id,
     run: async (step) => {
       signal.throwIfAborted()
-      const done = await runIn(engine, container, step)
-      signal.throwIfAborted()
-      return done
+      const watched = watchSize(container, { clock, signal, end: remove })
+      try {
+        const done = await runIn(engine, container, step)
+        signal.throwIfAborted()
+        if (watched.isFull()) throw tooLarge()
+        return done
+      } catch (error) {
+        throw watched.isFull() ? tooLarge() : error
+      } finally {
+        watched.end()
+      }
     },
     put: async (folder, entries) => {
       await container.putArchive(Readable.from(tarArchive(entries)), { path: folder })
@@ -175,6 +190,37 @@ const changesSchema = z
   .array(z.looseObject({ Path: z.string() }))
   .nullable()
   .transform((list) => (list ?? []).map(({ Path }) => Path))
+
+/** Removes the container, which ends its step, if its files take more than the limit. */
+function watchSize(
+  container: Pick<Dockerode.Container, 'inspect'>,
+  {
+    clock,
+    signal,
+    end,
+  }: { readonly clock: Clock; readonly signal: AbortSignal; readonly end: () => Promise<void> },
+) {
+  const ended = new AbortController()
+  const over = AbortSignal.any([signal, ended.signal])
+  let isFull = false
+  const watch = async (): Promise<void> => {
+    while (!over.aborted) {
+      await clock.sleep(sizeIntervalMs, over)
+      const { SizeRw } = sizeSchema.parse(await container.inspect({ size: true }))
+      isFull = (SizeRw ?? 0) > buildLimits.diskBytes
+      if (isFull) return end()
+    }
+  }
+  // The step itself reports an engine that does not answer.
+  watch().catch(() => undefined)
+  return { isFull: () => isFull, end: () => ended.abort() }
+}
+
+const sizeSchema = z.looseObject({ SizeRw: z.number().nullish() })
+
+function tooLarge(): SandboxError {
+  return failed(`the packages need more than ${buildLimits.diskBytes / 1024 ** 3} GB of disk space`)
+}
 
 const anonymous: NonNullable<Dockerode.MountSettings['VolumeOptions']> = {
   NoCopy: true,

@@ -19,10 +19,11 @@ import type { ListedPackage } from './read-list.ts'
 import { lockOf } from './read-lock.ts'
 import { createRegistryTable } from './registry-table.ts'
 import { openRegistryProxy } from './registry-proxy.ts'
-import { heldImage, storeImage } from './store-image.ts'
+import { heldPackages, storeImage } from './store-image.ts'
 
 /** The time limit of one build, in milliseconds. */
 const buildTimeoutMs = 30 * 60_000
+
 export interface DeriveOptions {
   readonly homeId: string
   readonly packages: PackageSources
@@ -49,9 +50,9 @@ export async function deriveImage(
   base: DeriveBase,
   of: Derivation,
 ): Promise<PackageImage> {
-  const { lock } = of
-  const held = lock === null ? null : await heldImage(options, base, lock)
-  if (lock !== null && held !== null) return { id: held, lock, installed: null }
+  // An earlier build of the queue may have made the image.
+  const held = of.lock === null ? null : await heldPackages(options, base, of.lock)
+  if (held !== null) return held
   const signal = AbortSignal.any([of.signal, AbortSignal.timeout(buildTimeoutMs)])
   of.progress('Installing packages for agents into an image')
   return build(options, base, { ...of, signal }).catch((error: unknown) => {
@@ -78,21 +79,27 @@ async function build(options: DeriveOptions, base: DeriveBase, of: Derivation): 
       image: base.image,
       homeTag: homeTag(options.homeId),
       registriesFolder,
+      clock: options.clock,
       forwarder: await readFile(join(options.packages.recipeDirectory, 'forward.cjs'), 'utf8'),
       signal: of.signal,
     })
     await layRecipe(options.packages, container)
-    const npmLock = await download(options.packages, container, { ...of, registries, refused: proxy.refused })
+    const npmLock = await download(options.packages, container, {
+      ...of,
+      registries,
+      refused: proxy.refused,
+      unreachable: proxy.unreachable,
+    })
     await proxy.close()
     const lock = await lockOf(container, { ...of, architecture: base.engine.architecture, npmLock })
-    const held = of.lock === null ? await heldImage(options, base, lock) : null
-    if (held !== null) return { id: held, lock, installed: null }
+    const held = of.lock === null ? await heldPackages(options, base, lock) : null
+    if (held !== null) return held
     of.progress('Installing the downloaded packages without a network')
     await mustRun(container, ['sh', '/fetch/recipe/install.sh'])
     const installed = await readInstalled(container, lock)
     await container.stop()
     await checkImage({ changed: await container.changed(), files: container.files(), lock })
-    const id = await storeImage(options, base, { container, lock, signal: of.signal })
+    const id = await storeImage(options, base, { container, lock, installed, signal: of.signal })
     return { id, lock, installed }
   } finally {
     await proxy.close()

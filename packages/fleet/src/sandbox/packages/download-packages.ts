@@ -47,8 +47,9 @@ export async function layRecipe(
 interface Download extends Derivation {
   /** The registries of the open proxy; those of this machine are added. */
   readonly registries: RegistryTable
-  /** The destinations that the proxy refused. */
+  /** The destinations that the proxy refused, and the registries that did not answer. */
   readonly refused: ReadonlySet<string>
+  readonly unreachable: ReadonlySet<string>
 }
 
 /**
@@ -139,11 +140,17 @@ async function layConfiguration(
 /** Runs a program that downloads; its failure names the package or the destination that was the reason. */
 async function run(
   container: BuildContainer,
-  { lock, refused }: Pick<Download, 'lock' | 'refused'>,
+  { lock, refused, unreachable }: Pick<Download, 'lock' | 'refused' | 'unreachable'>,
   { script, env }: { readonly script: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<void> {
   const done = await container.run({ command: ['sh', `/fetch/recipe/${script}`], env })
   if (done.code === 0) return
+  // A package manager also reports a package as missing if its registry did not answer.
+  if (unreachable.size > 0)
+    throw new SandboxError(
+      'registries-unreachable',
+      `The packages could not be downloaded now: ${[...unreachable].slice(0, 3).join('; ')}.\nRepair: check whether this machine reaches its package registries.`,
+    )
   const missing = missingPackage(done.output)
   if (missing !== null && lock === null)
     throw new SandboxError(

@@ -49,9 +49,11 @@ export function createForwarder(
   options: Pick<RegistryProxyOptions, 'registries' | 'proxies'> & {
     /** Called with each destination that is refused. */
     readonly refuse: (target: string) => void
+    /** Called with the registry and the reason when it does not answer, or says that it cannot answer now. */
+    readonly lost: (why: string) => void
   },
 ): Forwarder {
-  const { registries, proxies, refuse } = options
+  const { registries, proxies, refuse, lost } = options
   const agents = {
     'http:': httpAgentThrough(proxies, 'http:', { keepAlive: true }),
     'https:': httpAgentThrough(proxies, 'https:', { keepAlive: true }),
@@ -85,13 +87,22 @@ export function createForwarder(
       signal: AbortSignal.timeout(requestMaxMs),
     })
     upstream.setTimeout(silenceMaxMs, () => upstream.destroy(new Error('the registry sends nothing')))
-    upstream.on('error', (error) => answerWith(reply, 502, `${from.origin}: ${error.message}\n`))
+    const fail = (error: unknown): void => {
+      // A package manager that goes away ends the request to the registry; that is no failure of the registry.
+      if (reply.destroyed) return
+      const why = `${from.origin}: ${error instanceof Error ? error.message : 'failed'}`
+      lost(why)
+      answerWith(reply, 502, `${why}\n`)
+    }
+    upstream.on('error', fail)
     upstream.on('upgrade', (_answer, socket) => socket.destroy())
     upstream.on('response', (answer) => {
-      answer.on('error', () => reply.destroy())
+      const status = answer.statusCode ?? 502
+      if (status >= 500 || status === 429) lost(`${from.origin}: answers with ${status}`)
+      answer.on('error', fail)
       passBack({ url, answer, reply, isPage }).catch((error: unknown) => {
         answer.destroy()
-        answerWith(reply, 502, `${from.origin}: ${error instanceof Error ? error.message : 'failed'}\n`)
+        fail(error)
       })
     })
     reply.on('error', () => upstream.destroy())

@@ -7,14 +7,16 @@ import type { RegistryTable } from './registry-table.ts'
 
 /** The maximum number of connections that one build may have open; package managers use about 20. */
 const connectionsMax = 64
-/** The maximum number of refused destinations that are remembered for the error message. */
-const refusedMax = 20
+/** The maximum number of refused destinations, and of failed answers, that are remembered for the error message. */
+const rememberedMax = 20
 /** A connection without traffic is closed after this time, in milliseconds. */
 const idleMaxMs = 120_000
 
 export interface RegistryProxy {
   /** Destinations that were refused because they do not belong to a registry, as `host:port`. */
   readonly refused: ReadonlySet<string>
+  /** Registries that did not answer, or not with an answer, each with the reason. */
+  readonly unreachable: ReadonlySet<string>
   /** Closes the socket and all connections. Idempotent. */
   close(): Promise<void>
 }
@@ -39,9 +41,13 @@ export async function openRegistryProxy(options: RegistryProxyOptions): Promise<
   const refused = new Set<string>()
   const connections = new Set<Duplex>()
   const refuse = (target: string): void => {
-    if (refused.size < refusedMax) refused.add(target.slice(0, 255))
+    if (refused.size < rememberedMax) refused.add(target.slice(0, 255))
   }
-  const forwarder = createForwarder({ ...options, refuse })
+  const unreachable = new Set<string>()
+  const lost = (why: string): void => {
+    if (unreachable.size < rememberedMax) unreachable.add(why.slice(0, 300))
+  }
+  const forwarder = createForwarder({ ...options, refuse, lost })
   const server = createServer((asked, reply) => forwarder.forward(asked, reply))
   server.maxConnections = connectionsMax
   server.setTimeout(idleMaxMs)
@@ -75,6 +81,7 @@ export async function openRegistryProxy(options: RegistryProxyOptions): Promise<
   let closed: Promise<void> | null = null
   return {
     refused,
+    unreachable,
     close: () => {
       closed ??= (async () => {
         const ended = new Promise<void>((resolve) => server.close(() => resolve()))

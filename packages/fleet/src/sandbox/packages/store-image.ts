@@ -5,8 +5,10 @@ import { labelKeys } from '../hardening/container-options.ts'
 import { followEngine } from '../image/engine-images.ts'
 import { ofRoot } from '../image/ensure-image.ts'
 import { noteUse } from '../image/image-uses.ts'
+import { installedIn, noteInstalled } from '../image/installed-lists.ts'
 import { heldById, imageId, knownImage, noteImage } from '../image/known-images.ts'
 import { packagesImageName, pruneImages } from '../image/prune-images.ts'
+import type { InstalledPackage, PackageImage } from '../package-images.ts'
 import { lockDigest } from '../package-lock.ts'
 import type { PackageLock } from '../package-lock.ts'
 import { sandboxHardening } from '../sandbox-spec.ts'
@@ -19,17 +21,18 @@ import { programsPath } from './programs-path.ts'
 /** How many images with packages are kept for one home. */
 const keptImagesMax = 16
 
-/** Returns the id of the image with this lock if the engine has it; null otherwise. */
-export async function heldImage(
+/** Returns the image with this lock if the engine has it; null otherwise. */
+export async function heldPackages(
   options: DeriveOptions,
   base: DeriveBase,
   lock: PackageLock,
-): Promise<string | null> {
+): Promise<PackageImage | null> {
   const reference = referenceOf(base, lock)
   const known = await knownImage(options.cacheDirectory, reference)
   if (known === null) return null
   await note(options, known.id)
-  return heldById(base.engine, options.cacheDirectory, reference)
+  const id = await heldById(base.engine, options.cacheDirectory, reference)
+  return id === null ? null : { id, lock, installed: await installedIn(options.cacheDirectory, id) }
 }
 
 function referenceOf({ image }: DeriveBase, lock: PackageLock): string {
@@ -50,7 +53,12 @@ async function note({ cacheDirectory, homeId, volumesFolder }: DeriveOptions, im
 export async function storeImage(
   options: DeriveOptions,
   base: DeriveBase,
-  made: { readonly container: BuildContainer; readonly lock: PackageLock; readonly signal: AbortSignal },
+  made: {
+    readonly container: BuildContainer
+    readonly lock: PackageLock
+    readonly installed: readonly InstalledPackage[]
+    readonly signal: AbortSignal
+  },
 ): Promise<string> {
   const { engine } = base
   const reference = referenceOf(base, made.lock)
@@ -80,6 +88,7 @@ export async function storeImage(
     if (id === null) throw failed('the engine does not have the image that it built')
     // The use is recorded before the image: pruning removes only images that are recorded as built here.
     await note(options, id)
+    await noteInstalled(options.cacheDirectory, id, made.installed)
     await noteImage(options.cacheDirectory, { reference, id, digest: null })
     await pruneImages(engine, options.cacheDirectory, options.clock.now())
     return id

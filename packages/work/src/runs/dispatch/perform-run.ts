@@ -15,8 +15,11 @@ import type { RunRecord } from '../ledger/run-record.ts'
 import type { RunTable } from '../ledger/run-table.ts'
 import type { RunTasks } from '../ledger/run-tasks.ts'
 
-/** Retry interval while the fleet is paused, the agent is in quarantine or waits for memory, milliseconds. */
+/** Retry interval while the fleet is paused, the agent is in quarantine or waits for memory or packages, milliseconds. */
 const pausedRetryMs = 15_000
+
+/** Problems that pass without the run; until then it waits and uses no attempt. */
+const waits: string[] = ['fleet-paused', 'agent-quarantined', 'machine-full', 'packages-delayed']
 
 /** Problems that only the owner can repair; another attempt would fail in the same way. */
 const ownerRepairs: string[] = [
@@ -121,7 +124,7 @@ async function reach(
 function unreachable({ changes, log, clock }: PerformRunDeps, run: RunRecord, error: unknown): void {
   const problem = error instanceof Problem ? error : new Problem('internal-error', { cause: error })
   const { code, detail } = problem
-  if (code === 'fleet-paused' || code === 'agent-quarantined' || code === 'machine-full') {
+  if (waits.includes(code)) {
     // The run did not cause the problem, which people can see. So the run waits and uses no attempt.
     return void changes.move(run, { kind: 'postponed', availableAt: clock.now() + pausedRetryMs })
   }
