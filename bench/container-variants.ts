@@ -56,7 +56,7 @@ export function containerVariants(ground: BenchGround): Readonly<Record<VariantN
       dataLimitBytes: 5 * 1024 ** 3,
       loopLimits: {},
       programs: { environment: {}, files: {}, mark: '' },
-      packages: { key: '', image: null },
+      packages: { mark: '', id: null },
       size: agentSize(kind),
       placed: { rung: 'container', wish: { wanted: 'container', floor: 'container' }, fallback: null },
     }),

@@ -254,7 +254,7 @@ function specOf(
     dataLimitBytes: 256 * 1024 ** 2,
     loopLimits: {},
     programs: { environment: {}, files: {}, mark: '' },
-    packages: { key: '', image: null },
+    packages: { mark: '', id: null },
     size: agentSize('worker'),
     placed: { rung, wish: { wanted: rung, floor: rung }, fallback: null },
   })

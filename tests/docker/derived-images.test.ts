@@ -1,11 +1,12 @@
 import process from 'node:process'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import * as z from 'zod'
 import { packageImagesConformance } from '../../packages/fleet/src/sandbox/package-images.conformance.ts'
 import { unlessStatus } from '../../packages/fleet/src/sandbox/docker/unless-status.ts'
 import { registriesFolderOf } from '../../packages/fleet/src/sandbox/packages/derive-image.ts'
 import { namesIn } from '../../packages/foundation/src/config/atomic-file.ts'
-import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
+import { openPrivateRegistry, pryingScript } from './private-registry.ts'
+import { engineOfThisMachine, packageSources, useDockerHome, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
 const listedSchema = z.array(z.looseObject({ Id: z.string() }))
@@ -121,6 +122,34 @@ withEngine(
       })
       expect(await Promise.all(looks)).toEqual([{ network: 'none', sockets: 0 }])
     })
+
+    it(
+      'an install script finds no credential of the machine, changes nothing of the agent and leaves no process',
+      { timeout: 600_000 },
+      async () => {
+        const registry = await openPrivateRegistry(pryingScript)
+        onTestFinished(() => registry.close())
+        const hostPlaces = { userFolder: registry.userFolder, variables: {} }
+        const private_ = await home().again({ packages: { ...packageSources, hostPlaces } })
+        onTestFinished(() => private_.close())
+        const list = { apt: [], npm: ['@private/tool'], pip: [] }
+        const { id, lock } = await private_.packages!.ensure(list, { lock: null, progress })
+        expect(JSON.stringify(lock)).not.toContain(registry.token)
+        expect(lock.npm_lock).not.toContain('127.77.')
+        expect(registry.refused).toEqual([])
+        const state = await home().start({ agentId: 'pried', image: id })
+        const folder = '/opt/flotilla/packages/npm/node_modules/@private/tool'
+        const { text } = await home().run(state, `cat ${folder}/found.txt; ls -ln ${folder}/found.txt`)
+        expect(text).toMatch(/^65534\n/)
+        expect(text).toContain('END')
+        expect(text).not.toMatch(/WROTE|REACHED/)
+        expect(text).not.toContain(registry.token)
+        expect(text).toMatch(/ 0 0 \d+ .*found\.txt\s*$/)
+        const places = 'cat /fetch/config/npmrc /root/.npmrc /usr/local/etc/npmrc 2>&1'
+        expect((await home().run(state, places)).text).not.toContain(registry.token)
+        await remove(id)
+      },
+    )
 
     it('a name that apt lacks is named', { timeout: 600_000 }, async () => {
       const list = { apt: ['no-such-package-here'], npm: [], pip: [] }

@@ -97,6 +97,13 @@ async function subjectEntry(): Promise<string> {
   return entry
 }
 
+/** Where the homes of tests get packages: from the registries that this machine uses. */
+export const packageSources: DockerRuntimeOptions['packages'] = {
+  recipeDirectory: join(root, 'images', 'packages'),
+  hostPlaces: { userFolder: homedir(), variables: process.env },
+  proxies: noProxies,
+}
+
 /** Opens a home of its own on the real engine; `close` removes everything that belongs to it. */
 export async function openDockerHome(
   engine: Engine,
@@ -114,11 +121,7 @@ export async function openDockerHome(
     cacheDirectory: imageCaches,
     recipeDirectory: join(root, 'images', 'agent'),
     machineRecipeDirectory: join(root, 'images', 'machine'),
-    packages: {
-      recipeDirectory: join(root, 'images', 'packages'),
-      hostPlaces: { userFolder: homedir(), variables: process.env },
-      proxies: noProxies,
-    },
+    packages: packageSources,
     packageDirectory: root,
     agentEntry: await subjectEntry(),
     meshPorts: [8420, 8421],

@@ -24,6 +24,14 @@ const extendedMaxBytes = 1024 * 1024
  */
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<TarFacts> {
   const bytes = pieces(source)
+  try {
+    yield* entriesOf(bytes)
+  } finally {
+    await bytes.close()
+  }
+}
+
+async function* entriesOf(bytes: ReturnType<typeof pieces>): AsyncGenerator<TarFacts> {
   let extended: ReadonlyMap<string, string> = new Map()
   for (;;) {
     const header = await bytes.take(blockBytes)
@@ -120,7 +128,7 @@ function pieces(source: AsyncIterable<Uint8Array>) {
     }
     held = held.subarray(left)
   }
-  return { take, need, skip }
+  return { take, need, skip, close: async () => void (await iterator.return?.()) }
 }
 
 function nameOf(header: Buffer): string {

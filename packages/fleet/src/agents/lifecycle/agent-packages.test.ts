@@ -155,7 +155,7 @@ test('a failure that may pass is tried again, and then delays the starts with th
     throw new SandboxError('registries-unreachable', 'The registry does not answer.\nRepair: wait.')
   }
   const first = start('a').catch((error: unknown) => error)
-  const { clock } = harness.deps
+  const { clock } = harness
   for (const tried of [1, 2]) {
     while (tries < tried || clock.sleepers() === 0) await clock.settle()
     await clock.advance(20_000)
@@ -165,7 +165,7 @@ test('a failure that may pass is tried again, and then delays the starts with th
   await expect(start('a')).rejects.toMatchObject({ code: 'packages-delayed' })
   expect(tries).toBe(3)
   packages.beforeInstall = async () => {}
-  await harness.deps.clock.advance(10 * 60_000)
+  await harness.clock.advance(10 * 60_000)
   await start('a')
   expect(runtime.started).toHaveLength(1)
 })

@@ -135,7 +135,7 @@ export async function startBuildContainer(
     id: container.id,
     run: async (step) => {
       signal.throwIfAborted()
-      const watched = watchSize(container, { clock, signal, end: remove })
+      const watched = watchSize(engine, container, { clock, signal, end: remove })
       try {
         const done = await runIn(engine, container, step)
         signal.throwIfAborted()
@@ -193,7 +193,8 @@ const changesSchema = z
 
 /** Removes the container, which ends its step, if its files take more than the limit. */
 function watchSize(
-  container: Pick<Dockerode.Container, 'inspect'>,
+  engine: Engine,
+  container: Pick<Dockerode.Container, 'id'>,
   {
     clock,
     signal,
@@ -206,8 +207,10 @@ function watchSize(
   const watch = async (): Promise<void> => {
     while (!over.aborted) {
       await clock.sleep(sizeIntervalMs, over)
-      const { SizeRw } = sizeSchema.parse(await container.inspect({ size: true }))
-      isFull = (SizeRw ?? 0) > buildLimits.diskBytes
+      const [found] = sizesSchema.parse(
+        await engine.docker.listContainers({ all: true, size: true, filters: { id: [container.id] } }),
+      )
+      isFull = (found?.SizeRw ?? 0) > buildLimits.diskBytes
       if (isFull) return end()
     }
   }
@@ -216,7 +219,7 @@ function watchSize(
   return { isFull: () => isFull, end: () => ended.abort() }
 }
 
-const sizeSchema = z.looseObject({ SizeRw: z.number().nullish() })
+const sizesSchema = z.array(z.looseObject({ SizeRw: z.number().nullish() }))
 
 function tooLarge(): SandboxError {
   return failed(`the packages need more than ${buildLimits.diskBytes / 1024 ** 3} GB of disk space`)

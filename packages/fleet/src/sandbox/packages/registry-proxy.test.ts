@@ -142,7 +142,7 @@ test('broken requests and answers end their own connection, and the proxy serves
     return reply.end('served')
   })
   const closed = await registry()
-  const { socketPath } = await openProxy([
+  const { proxy, socketPath } = await openProxy([
     ['npm', `http://${host}/`],
     ['npm', 'http://127.0.0.1:1/'],
   ])
@@ -172,6 +172,7 @@ test('broken requests and answers end their own connection, and the proxy serves
   tunnel.write(`CONNECT ${host} HTTP/1.1\r\nhost: x\r\n\r\n`, () => tunnel.destroy())
   await new Promise((resolve) => tunnel.once('close', resolve))
   expect((await get(socketPath, '/good')).body).toBe('served')
+  expect([...proxy.unreachable]).toContainEqual(expect.stringMatching(/^http:\/\/127\.0\.0\.1:1: /))
 })
 
 test('closing ends open requests and the socket', async () => {
