@@ -15,7 +15,7 @@ function managed() {
   const list: PackageList = {}
   const manage = createManagePackages({
     guard: () => {},
-    journal: { append: () => {} } as never,
+    journal: { append: () => {} },
     settingsFile: {
       current: () => ({ agents: {}, egress: { allowed_hosts: {} } }) as never,
       editAll: async (edit) => void edits.push(edit({} as never)),

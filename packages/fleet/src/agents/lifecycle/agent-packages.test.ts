@@ -157,7 +157,7 @@ test('a failure that may pass is tried again, and then delays the starts with th
   const first = start('a').catch((error: unknown) => error)
   const { clock } = harness
   for (const tried of [1, 2]) {
-    while (tries < tried || clock.sleepers() === 0) await clock.settle()
+    await expect.poll(() => [tries, clock.sleepers()]).toEqual([tried, 1])
     await clock.advance(20_000)
   }
   expect(await first).toMatchObject({ code: 'packages-delayed', detail: 'The registry does not answer.' })

@@ -22,7 +22,7 @@ export function createSharedBuilds<T>(): SharedBuilds<T> {
   function begin(key: string, build: (signal: AbortSignal) => Promise<T>): Shared<T> {
     const controller = new AbortController()
     const done = build(controller.signal).finally(() => {
-      if (underWay.get(key) === shared) underWay.delete(key)
+      if (underWay.get(key)?.controller === controller) underWay.delete(key)
     })
     // A build without callers any more may still reject.
     done.catch(() => undefined)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { readTextFile, writeFileAtomically } from '@flotilla/foundation/config'
+import { readJsonDocument, readTextFile, writeFileAtomically } from '@flotilla/foundation/config'
 import type { InstalledPackage } from '../package-images.ts'
 
 const listSchema = z.array(
@@ -25,11 +25,8 @@ export async function installedIn(
 ): Promise<readonly InstalledPackage[] | null> {
   const text = await readTextFile(noteOf(cacheDirectory, image))
   if (text === null) return null
-  try {
-    return listSchema.safeParse(JSON.parse(text)).data ?? null
-  } catch {
-    return null
-  }
+  const reading = readJsonDocument(text, listSchema)
+  return reading.ok ? reading.document.value : null
 }
 
 /** Deletes the record of an image that was removed. */

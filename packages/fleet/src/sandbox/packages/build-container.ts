@@ -87,32 +87,7 @@ export async function startBuildContainer(
     User: '0:0',
     Labels: { [labelKeys.home]: homeTag, [labelKeys.role]: packagesRole },
     Healthcheck: { Test: ['NONE'] },
-    HostConfig: {
-      NetworkMode: 'none',
-      Init: true,
-      CapDrop: ['ALL'],
-      CapAdd: [...capabilities],
-      SecurityOpt: ['no-new-privileges'],
-      Memory: buildLimits.memoryBytes,
-      MemorySwap: buildLimits.memoryBytes,
-      PidsLimit: buildLimits.pids,
-      CpuPeriod: cpuPeriodUs,
-      CpuQuota: Math.floor(cpuPeriodUs * Math.min(buildLimits.cpus, engine.cpus)),
-      Ulimits: [
-        ...(await ulimitsOf(engine)),
-        { Name: 'fsize', Soft: buildLimits.fileBytes, Hard: buildLimits.fileBytes },
-      ],
-      // Not part of the image. Build programs of packages run from here.
-      Tmpfs: {
-        '/tmp': `rw,exec,nosuid,nodev,mode=1777,size=${buildLimits.tmpBytes},nr_inodes=${buildLimits.tmpFiles}`,
-      },
-      IpcMode: 'private',
-      Mounts: [
-        { Type: 'bind', Source: registriesFolder, Target: '/registries', ReadOnly: true },
-        // Without a name, so that the volume is removed together with the container. It is not part of the image.
-        { Type: 'volume', Source: '', Target: '/fetch', VolumeOptions: anonymous },
-      ],
-    },
+    HostConfig: await buildHost(engine, registriesFolder),
   })
   let removal: Promise<void> | null = null
   // One removal for all callers: an engine refuses a second one and does not wait for the first.
@@ -217,6 +192,36 @@ function watchSize(
   // The step itself reports an engine that does not answer.
   watch().catch(() => undefined)
   return { isFull: () => isFull, end: () => ended.abort() }
+}
+
+/** Returns the limits of a build, without a network and with few rights. */
+async function buildHost(engine: Engine, registriesFolder: string): Promise<Dockerode.HostConfig> {
+  return {
+    NetworkMode: 'none',
+    Init: true,
+    CapDrop: ['ALL'],
+    CapAdd: [...capabilities],
+    SecurityOpt: ['no-new-privileges'],
+    Memory: buildLimits.memoryBytes,
+    MemorySwap: buildLimits.memoryBytes,
+    PidsLimit: buildLimits.pids,
+    CpuPeriod: cpuPeriodUs,
+    CpuQuota: Math.floor(cpuPeriodUs * Math.min(buildLimits.cpus, engine.cpus)),
+    Ulimits: [
+      ...(await ulimitsOf(engine)),
+      { Name: 'fsize', Soft: buildLimits.fileBytes, Hard: buildLimits.fileBytes },
+    ],
+    // Not part of the image. Build programs of packages run from here.
+    Tmpfs: {
+      '/tmp': `rw,exec,nosuid,nodev,mode=1777,size=${buildLimits.tmpBytes},nr_inodes=${buildLimits.tmpFiles}`,
+    },
+    IpcMode: 'private',
+    Mounts: [
+      { Type: 'bind', Source: registriesFolder, Target: '/registries', ReadOnly: true },
+      // Without a name, so that the volume is removed together with the container. It is not part of the image.
+      { Type: 'volume', Source: '', Target: '/fetch', VolumeOptions: anonymous },
+    ],
+  }
 }
 
 const sizesSchema = z.array(z.looseObject({ SizeRw: z.number().nullish() }))

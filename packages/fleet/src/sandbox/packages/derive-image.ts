@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import type { JoinedPackages } from '@flotilla/protocol/agent-packages'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Engine } from '../engine/connect-engine.ts'
-import type { EnsurePackages, PackageImage } from '../package-images.ts'
+import type { EnsurePackages, InstalledPackage, PackageImage } from '../package-images.ts'
 import { packagesKey } from '../package-lock.ts'
 import type { PackageLock } from '../package-lock.ts'
 import { SandboxError } from '../sandbox-error.ts'
@@ -15,7 +15,6 @@ import { checkImage } from './check-image.ts'
 import { download, layRecipe } from './download-packages.ts'
 import type { PackageSources } from './download-packages.ts'
 import { absentFrom, readList } from './read-list.ts'
-import type { ListedPackage } from './read-list.ts'
 import { lockOf } from './read-lock.ts'
 import { createRegistryTable } from './registry-table.ts'
 import { openRegistryProxy } from './registry-proxy.ts'
@@ -111,11 +110,11 @@ async function build(options: DeriveOptions, base: DeriveBase, of: Derivation): 
 async function readInstalled(
   container: BuildContainer,
   lock: PackageLock,
-): Promise<readonly ListedPackage[]> {
+): Promise<readonly InstalledPackage[]> {
   const installed = readList(await mustRun(container, ['sh', '/fetch/recipe/list.sh', 'installed']))
   const absent = absentFrom(installed, lock)
   if (absent.length > 0) throw failed(`these packages are not installed: ${absent.slice(0, 5).join(', ')}`)
-  return installed
+  return installed.map(({ kind, name, version }) => ({ kind, name, version }))
 }
 
 /** Folder of the sockets of registry proxies; a mesh that was killed leaves its socket there. */

@@ -14,8 +14,10 @@ const file = (name: string, content: string): TarEntry => ({
   uid: 0,
   mode: 0o644,
 })
-const contentOf = (entries: readonly TarEntry[], name: string) =>
-  String(entries.find((one) => one.name === name)?.content)
+function contentOf(entries: readonly TarEntry[], name: string): string {
+  const content = entries.find((one) => one.name === name)?.content
+  return content instanceof Uint8Array ? Buffer.from(content).toString() : ''
+}
 
 test('the packages of a lock file are listed, with those that come inside another one', () => {
   const text = lockOf({
