@@ -10,7 +10,7 @@ const owner: HumanCaller = { kind: 'human', role: 'owner', channel: 'cli' }
 function managed() {
   const makers: Readonly<Record<string, string>> = { spawn_a: 'root', spawn_b: 'spawn_a' }
   const identityEvents = createIdentityEvents()
-  identityEvents.makersOf.subscribe((agentId) => makers[agentId] ?? null)
+  identityEvents.makersOf.subscribe((agentId) => [makers[agentId] ?? []].flat())
   const edits: unknown[] = []
   const list: PackageList = {}
   const manage = createManagePackages({

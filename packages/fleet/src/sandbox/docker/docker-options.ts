@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '@flotilla/foundation/platform'
-import type { PackageSources } from '../packages/download-packages.ts'
+import type { PackageSources } from '../packages/derivation.ts'
 
 /** How an engine is used for the agents of one home. */
 export interface DockerRuntimeOptions {

@@ -1,5 +1,9 @@
-import { describe, expect, it } from 'vitest'
-import { usableAptSources } from './apt-sources.ts'
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { removeSourceCredentials, usableAptSources } from './apt-sources.ts'
 
 describe('usableAptSources', () => {
   it('usableAptSources keeps the stanzas of the release and drops others, disabled and source ones', () => {
@@ -28,4 +32,23 @@ describe('usableAptSources', () => {
   it('a release that no source names gives nothing', () => {
     expect(usableAptSources([{ path: '/a.list', text: 'deb http://m bookworm main' }], 'trixie')).toEqual([])
   })
+})
+
+it('passwords in addresses of package sources do not remain in an image', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'flotilla-sources-'))
+  onTestFinished(() => rm(root, { recursive: true }))
+  const folder = join(root, 'etc', 'apt', 'sources.list.d')
+  await mkdir(folder, { recursive: true })
+  const files = {
+    '0.list': 'deb [arch=amd64] https://ann:p%40w@apt.corp.test/debian bookworm main\n',
+    '1.sources': 'Types: deb\nURIs: http://ann@a.test/d http://b.test/d\nSuites: bookworm\n',
+  }
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  execFileSync('sh', ['-c', removeSourceCredentials, 'hook', root])
+  expect(await readFile(join(folder, '0.list'), 'utf8')).toBe(
+    'deb [arch=amd64] https://apt.corp.test/debian bookworm main\n',
+  )
+  expect(await readFile(join(folder, '1.sources'), 'utf8')).toBe(
+    'Types: deb\nURIs: http://a.test/d http://b.test/d\nSuites: bookworm\n',
+  )
 })

@@ -61,6 +61,12 @@ function ofSuite(suites: readonly string[], codename: string): boolean {
   )
 }
 
+/**
+ * A shell command that removes user names and passwords from the addresses of the package sources below the folder `$1`:
+ * programs of agents can read the files of their image.
+ */
+export const removeSourceCredentials = `find "$1/etc/apt" -type f '(' -name '*.list' -o -name '*.sources' ')' -exec sed -i -E 's#(https?://)[^/@[:space:]]*@#\\1#g' {} +`
+
 /** Reads the package sources of this machine; files that cannot be read are left out. */
 export async function readAptSources(): Promise<readonly AptSourceFile[]> {
   const folder = '/etc/apt/sources.list.d'

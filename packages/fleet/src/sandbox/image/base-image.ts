@@ -7,7 +7,7 @@ import { canInstall, installPackages } from '../engine/install-engine.ts'
 import { lastWords, runCommand } from '../run-command.ts'
 import type { ReportStep } from '../report-step.ts'
 import { SandboxError } from '../sandbox-error.ts'
-import { readAptSources, usableAptSources } from './apt-sources.ts'
+import { readAptSources, removeSourceCredentials, usableAptSources } from './apt-sources.ts'
 import { followEngine } from './engine-images.ts'
 import { heldById, imageId, inspectImage, knownImage, noteImage } from './known-images.ts'
 import { whyNotFetched } from './why-not-fetched.ts'
@@ -137,6 +137,7 @@ async function bootstrap(options: BaseImageOptions, reference: string): Promise<
       ...bootstrapOptions,
       `--include=${options.packages.join(',')}`,
       '--customize-hook=mkdir -p "$1/opt/flotilla" && touch "$1/opt/flotilla/base-is-complete"',
+      `--customize-hook=${removeSourceCredentials}`,
       codename,
       archive,
       ...sourcePaths,

@@ -11,7 +11,7 @@ import { readTar } from '../read-tar.ts'
 import type { TarFacts } from '../read-tar.ts'
 import { tarArchive } from '../tar-archive.ts'
 import type { TarEntry } from '../tar-archive.ts'
-import { failed } from './build-steps.ts'
+import { failed } from './build-failed.ts'
 
 /** How many bytes of the output of one step are kept: the list of a lock with 5000 packages fits. */
 const outputMaxBytes = 2 * 1024 * 1024

@@ -1,5 +1,5 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import { SandboxError } from '../sandbox-error.ts'
+import { failed } from './build-failed.ts'
 import type { BuildContainer } from './build-container.ts'
 
 /** The size of the part of a failed step's output that is quoted, in characters. */
@@ -19,12 +19,4 @@ export function quoted(output: string): string {
     .slice(-quotedMaxChars)
     .replace(/\/\/[^/\s@]+@/g, '//')
   return sanitizeForPrompt(text)
-}
-
-/** The error for everything about which no rule says more. */
-export function failed(reason: string): SandboxError {
-  return new SandboxError(
-    'packages-failed',
-    `The image with packages was not built: ${reason}\nRepair: correct what the output names, or remove the package from the list.`,
-  )
 }

@@ -1,7 +1,7 @@
 import type { JoinedPackages } from '@flotilla/protocol/agent-packages'
 import type { EnsurePackages, PackageImage, PackageImages } from '../package-images.ts'
 import { deriveImage } from './derive-image.ts'
-import type { DeriveBase, DeriveOptions } from './derive-image.ts'
+import type { DeriveBase, DeriveOptions } from './derivation.ts'
 import { heldPackages } from './store-image.ts'
 
 export interface EnginePackageImages extends PackageImages {

@@ -1,19 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { JoinedPackages } from '@flotilla/protocol/agent-packages'
-import type { Clock } from '@flotilla/protocol/clock'
-import type { Engine } from '../engine/connect-engine.ts'
-import type { EnsurePackages, InstalledPackage, PackageImage } from '../package-images.ts'
+import type { InstalledPackage, PackageImage } from '../package-images.ts'
 import { packagesKey } from '../package-lock.ts'
 import type { PackageLock } from '../package-lock.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { homeTag } from '../sandbox-spec.ts'
-import { failed, mustRun } from './build-steps.ts'
+import { mustRun } from './build-steps.ts'
 import { startBuildContainer } from './build-container.ts'
 import type { BuildContainer } from './build-container.ts'
+import { failed } from './build-failed.ts'
 import { checkImage } from './check-image.ts'
+import type { DeriveBase, DeriveOptions, Derivation } from './derivation.ts'
 import { download, layRecipe } from './download-packages.ts'
-import type { PackageSources } from './download-packages.ts'
 import { absentFrom, readList } from './read-list.ts'
 import { lockOf } from './read-lock.ts'
 import { createRegistryTable } from './registry-table.ts'
@@ -22,26 +20,6 @@ import { heldPackages, storeImage } from './store-image.ts'
 
 /** The time limit of one build, in milliseconds. */
 const buildTimeoutMs = 30 * 60_000
-
-export interface DeriveOptions {
-  readonly homeId: string
-  readonly packages: PackageSources
-  readonly cacheDirectory: string
-  /** Folder of volumes of the home; its parent is the home's data folder. */
-  readonly volumesFolder: string
-  readonly clock: Clock
-}
-
-/** Where an image is derived: an engine and the agent image in it. */
-export interface DeriveBase {
-  readonly engine: Engine
-  readonly image: string
-}
-
-export interface Derivation extends EnsurePackages {
-  readonly packages: JoinedPackages
-  readonly signal: AbortSignal
-}
 
 /** Returns the image with the packages on top of the agent image; see `PackageImages` for the contract. */
 export async function deriveImage(

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import type { OutboundProxies } from '@flotilla/foundation/platform'
 import { usableAptSources } from '../image/apt-sources.ts'
 import type { AptSourceFile } from '../image/apt-sources.ts'
 import { ofRoot } from '../image/ensure-image.ts'
@@ -8,11 +7,12 @@ import type { PackageLock } from '../package-lock.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { tarDirectory, tarFile } from '../tar-archive.ts'
 import type { TarEntry } from '../tar-archive.ts'
-import { failed, mustRun, quoted } from './build-steps.ts'
+import { failed } from './build-failed.ts'
+import { mustRun, quoted } from './build-steps.ts'
 import type { BuildContainer } from './build-container.ts'
-import type { Derivation } from './derive-image.ts'
+import type { Derivation, PackageSources } from './derivation.ts'
 import { readHostRegistries } from './host-registries.ts'
-import type { HostPlaces, HostRegistries } from './host-registries.ts'
+import type { HostRegistries } from './host-registries.ts'
 import { missingPackage } from './missing-package.ts'
 import { npmFiles, npmLockMaxBytes, withOrigins } from './npm-lock.ts'
 import { differs, requirementsOf } from './read-lock.ts'
@@ -20,16 +20,6 @@ import type { RegistryTable } from './registry-table.ts'
 
 /** Files of `images/packages` that are copied into the container. */
 const recipeFiles = ['fetch.sh', 'fetch-npm.sh', 'fetch-pip.py', 'install.sh', 'list.sh'] as const
-
-/** How packages are installed, and from where. */
-export interface PackageSources {
-  /** The folder `images/packages` with the programs that install packages. */
-  readonly recipeDirectory: string
-  /** Where the configuration of this machine's package managers is. */
-  readonly hostPlaces: HostPlaces
-  /** The proxies that this machine itself uses. */
-  readonly proxies: OutboundProxies
-}
 
 /** Copies the programs that install packages into the container. */
 export async function layRecipe(

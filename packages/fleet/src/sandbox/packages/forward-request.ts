@@ -4,9 +4,9 @@ import { request as requestTls } from 'node:https'
 import { pipeline, Transform } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { httpAgentThrough } from '@flotilla/foundation/platform'
+import type { OutboundProxies } from '@flotilla/foundation/platform'
 import { mayRead } from './registry-table.ts'
-import type { RegistryOrigin } from './registry-table.ts'
-import type { RegistryProxyOptions } from './registry-proxy.ts'
+import type { RegistryOrigin, RegistryTable } from './registry-table.ts'
 
 const mb = 1024 * 1024
 /** A registry that sends nothing for this time ends its request, in milliseconds. */
@@ -45,14 +45,14 @@ export interface Forwarder {
   close(): void
 }
 
-export function createForwarder(
-  options: Pick<RegistryProxyOptions, 'registries' | 'proxies'> & {
-    /** Called with each destination that is refused. */
-    readonly refuse: (target: string) => void
-    /** Called with the registry and the reason when it does not answer, or says that it cannot answer now. */
-    readonly lost: (why: string) => void
-  },
-): Forwarder {
+export function createForwarder(options: {
+  readonly registries: Pick<RegistryTable, 'byLocal' | 'toLocal' | 'authorizationFor' | 'localize'>
+  readonly proxies: OutboundProxies
+  /** Called with each destination that is refused. */
+  readonly refuse: (target: string) => void
+  /** Called with the registry and the reason when it does not answer, or says that it cannot answer now. */
+  readonly lost: (why: string) => void
+}): Forwarder {
   const { registries, proxies, refuse, lost } = options
   const agents = {
     'http:': httpAgentThrough(proxies, 'http:', { keepAlive: true }),

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { readAptSources, usableAptSources } from '../image/apt-sources.ts'
 import type { AptSourceFile } from '../image/apt-sources.ts'
+import type { HostPlaces } from './host-places.ts'
 import { addNpmRegistries } from './npm-settings.ts'
 import { addPipIndexes } from './pip-settings.ts'
 import type { RegistryTable } from './registry-table.ts'
@@ -26,13 +27,6 @@ export interface HostRegistries {
 export interface KeyFile {
   readonly path: string
   readonly content: Buffer
-}
-
-export interface HostPlaces {
-  /** The home folder of the user that runs the mesh. */
-  readonly userFolder: string
-  /** The variables of the mesh's process. */
-  readonly variables: Readonly<Record<string, string | undefined>>
 }
 
 /**

@@ -3,7 +3,7 @@ import { readJsonDocument } from '@flotilla/foundation/config'
 import type { PackageLock } from '../package-lock.ts'
 import { tarDirectory } from '../tar-archive.ts'
 import type { TarEntry } from '../tar-archive.ts'
-import { failed } from './build-steps.ts'
+import { failed } from './build-failed.ts'
 import type { RegistryTable } from './registry-table.ts'
 
 /** The maximum size of npm's lock file, in bytes: 5000 packages take about 3 MB. */

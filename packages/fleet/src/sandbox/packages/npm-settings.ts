@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runCommand } from '../run-command.ts'
-import type { HostPlaces } from './host-registries.ts'
+import type { HostPlaces } from './host-places.ts'
 import { basicOf } from './registry-table.ts'
 import type { RegistryCredential, RegistryTable } from './registry-table.ts'
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { HostPlaces } from './host-registries.ts'
+import type { HostPlaces } from './host-places.ts'
 import type { RegistryTable } from './registry-table.ts'
 
 const publicPip = 'https://pypi.org/simple'

@@ -13,9 +13,9 @@ import { lockDigest } from '../package-lock.ts'
 import type { PackageLock } from '../package-lock.ts'
 import { sandboxHardening } from '../sandbox-spec.ts'
 import { tarArchive, tarFile } from '../tar-archive.ts'
-import { failed } from './build-steps.ts'
+import { failed } from './build-failed.ts'
 import type { BuildContainer } from './build-container.ts'
-import type { DeriveBase, DeriveOptions } from './derive-image.ts'
+import type { DeriveBase, DeriveOptions } from './derivation.ts'
 import { programsPath } from './programs-path.ts'
 
 /** How many images with packages are kept for one home. */
