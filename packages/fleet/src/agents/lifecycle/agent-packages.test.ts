@@ -181,6 +181,17 @@ test('the bill of materials lists the installed packages', async () => {
   })
 })
 
+test('an image that another home built gets a bill of materials, too', async () => {
+  const { packages, start } = await aPackedFleet({ a: { apt: ['hello'] } })
+  const progress = (): void => {}
+  const { lock } = await packages.ensure({ apt: ['hello'], npm: [], pip: [] }, { lock: null, progress })
+  const key = harness.fleet.packages.keyOf('a')
+  await writeFile(harness.fleet.packages.lockFileOf(key), JSON.stringify(lock))
+  await start('a')
+  expect(packages.built).toHaveLength(1)
+  expect(await readFile(join(harness.deps.locksFolder, `${key}.sbom.json`), 'utf8')).toContain('hello')
+})
+
 test('a start names the package that the registry lacks, and starts nothing', async () => {
   const { runtime, start } = await aPackedFleet({ a: { apt: ['no-such'] } })
   await expect(start('a')).rejects.toMatchObject({

@@ -45,7 +45,7 @@ export function createBuildFailures(clock: Clock): BuildFailures {
         try {
           return await build()
         } catch (error) {
-          if (signal.aborted || !mayPass(error)) throw error
+          if (signal.aborted || !mayPass(error) || tookTooLong(error)) throw error
           await clock.sleep(pauseMs, signal)
         }
       }
@@ -70,6 +70,11 @@ export function createBuildFailures(clock: Clock): BuildFailures {
     },
     succeeded: (key) => void cooling.delete(key),
   }
+}
+
+/** Returns whether a build used all of its time, so that the next attempt should not follow at once. */
+function tookTooLong(error: unknown): boolean {
+  return error instanceof SandboxError && error.id === 'packages-late'
 }
 
 /** Returns whether another attempt can succeed: the engine or a registry did not answer, or not in time. */
