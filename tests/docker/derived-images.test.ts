@@ -147,7 +147,6 @@ withEngine(
         expect(text).toMatch(/ 0 0 \d+ .*found\.txt\s*$/)
         const places = 'cat /fetch/config/npmrc /root/.npmrc /usr/local/etc/npmrc 2>&1'
         expect((await home().run(state, places)).text).not.toContain(registry.token)
-        await remove(id)
       },
     )
 
