@@ -37,7 +37,8 @@ async function* entriesOf(bytes: ReturnType<typeof pieces>): AsyncGenerator<TarF
     const header = await bytes.take(blockBytes)
     if (header === null || header.every((byte) => byte === 0)) return
     const type = String.fromCharCode(header[156] ?? 0)
-    const size = sizeOf(extended, header)
+    // Links, devices, folders and pipes have no content, whatever their size field says.
+    const size = '123456'.includes(type) ? 0 : sizeOf(extended, header)
     const rest = (blockBytes - (size % blockBytes)) % blockBytes
     if (type === 'x' || type === 'g' || type === 'L' || type === 'K') {
       if (size > extendedMaxBytes) throw new RangeError('an extended header of the archive is too large')

@@ -6,6 +6,7 @@ import { reasonOf, SandboxError, sandboxWords } from '../../sandbox/index.ts'
 const retryPausesMs = [5_000, 20_000] as const
 /** After a failure that may pass, starts with this list fail at once for this time, doubled each time, in milliseconds. */
 const firstCooldownMs = 30_000
+/** The maximum of this time, in milliseconds. */
 const cooldownMaxMs = 10 * 60_000
 
 /** Failures that only the owner can repair. Every other failure, as of the engine or of the network, may pass. */

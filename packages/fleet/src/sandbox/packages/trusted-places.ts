@@ -69,7 +69,9 @@ export function isOfAgent(path: string, lock: Pick<PackageLock, 'apt'>): boolean
 /** Flags of the entries of the loader's cache that are for this machine's programs. */
 const cacheFlags = { x64: 0x0303, arm64: 0x0a03 } as const
 const cacheMagic = 'glibc-ld.so.cache1.1'
+/** The size of the head of the loader's cache, in bytes. */
 const cacheHeadBytes = 48
+/** The size of one entry of the loader's cache, in bytes. */
 const cacheEntryBytes = 24
 
 /**
