@@ -116,6 +116,20 @@ const steps = {
     const result = await mcp.callTool({ name, arguments: JSON.parse(words.join(' ') || '{}') })
     await say(client, sessionId, `[${name}${result.isError ? ' failed' : ''}] ${result.content[0].text}`)
   },
+  /** Calls a tool as `mesh` does, and cancels the call when the file named first exists. */
+  drop: async ({ rest, client, sessionId, session }) => {
+    const [file, name, ...words] = rest.split(' ')
+    const mcp = await connected(session)
+    const cancel = new AbortController()
+    const call = mcp.callTool({ name, arguments: JSON.parse(words.join(' ')) }, { signal: cancel.signal })
+    const dropped = call.then(
+      () => 'answered',
+      () => 'dropped',
+    )
+    await steps.until({ rest: file, session })
+    cancel.abort()
+    await say(client, sessionId, `[${name} ${await dropped}]`)
+  },
   tools: async ({ client, sessionId, session }) => {
     const { tools } = await (await connected(session)).listTools()
     await say(client, sessionId, tools.map(({ name }) => name).join(' '))

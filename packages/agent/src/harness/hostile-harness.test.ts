@@ -5,6 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { asked, harnessParts } from '../testing/harness-parts.ts'
 import { fakeTool, noMesh } from '../testing/loop-parts.ts'
 import type { Tool } from '../tools/tool.ts'
+import { callsPerPromptMax } from './call-mesh-tool.ts'
 import { openRequestsMax } from './guard-messages.ts'
 
 const { signal } = new AbortController()
@@ -16,12 +17,38 @@ function attack(mode: string, tools: readonly Tool[] = []) {
 }
 
 describe('a harness that was taken over', () => {
-  it.each(['noise', 'shapes', 'forged-answers', 'same-request', 'mesh-long-line'])(
+  it.each(['noise', 'shapes', 'forged-answers', 'same-request', 'deep', 'mesh-long-line'])(
     'what no correct harness sends is dropped: %s',
     async (mode) => {
       expect(await attack(mode).end()).toEqual({ kind: 'answered', text: 'still here' })
     },
   )
+
+  it('calls to tools of the mesh in wrong forms are refused', async () => {
+    const tool = fakeTool('tool', 'none')
+    expect(await attack('mesh-shapes', [tool]).end()).toMatchObject({ text: 'still here' })
+    expect(tool.keys).toHaveLength(1)
+  })
+
+  it('a call that reuses an open identifier is a call of its own', async () => {
+    const tool = fakeTool('tool', 'mesh')
+    expect(await attack('mesh-same-id', [tool]).end()).toMatchObject({ text: 'still here' })
+    expect(new Set(tool.keys).size).toBe(tool.keys.length)
+  })
+
+  it('a call to a tool of the mesh after the end of the turn is refused', async () => {
+    const tool = fakeTool('tool', 'mesh')
+    expect(await attack('mesh-late-call', [tool]).end()).toMatchObject({ text: 'still here' })
+    expect(tool.keys).toHaveLength(1)
+  })
+
+  it('the calls of one turn to tools of the mesh are bounded, and the run ends with the reason', async () => {
+    const tool = fakeTool('tool', 'mesh')
+    const end = await attack('mesh-many-calls', [tool]).end()
+    expect(end).toMatchObject({ kind: 'failed', code: 'harness-failed' })
+    expect(end.kind === 'failed' ? end.detail : '').toContain('calls to tools of the fleet in one turn')
+    expect(tool.keys).toHaveLength(callsPerPromptMax)
+  })
 
   it.each(['long-line', 'many-forged-answers', 'wrong-answer'])(
     'ends its own run as failed: %s',

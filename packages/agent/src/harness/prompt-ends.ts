@@ -22,7 +22,8 @@ export interface PromptEnds {
   /** Called for everything that the harness sends. */
   noteActivity(): void
   complete(): void
-  terminate(tool: string): void
+  /** Ends the prompt, and the run as failed with this code. */
+  end(code: string, detail: string): void
   /** Rejects the prompt that is under way: the state of the run cannot be stored. */
   fail(error: unknown): void
   close(): void
@@ -79,8 +80,7 @@ export function createPromptEnds(clock: Clock, signal: AbortSignal): PromptEnds 
         () => undefined,
       )
     },
-    terminate: (tool) =>
-      failed('tool-loop-terminated', `${tool} was called again and again with the same result.`),
+    end: failed,
     fail: (error) => ended.reject(error),
     close: () => over.abort(),
   }

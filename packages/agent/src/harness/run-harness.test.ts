@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Problem } from '@flotilla/protocol/problem'
@@ -108,7 +108,6 @@ describe('a run that a harness drives', () => {
     const running = parts.run(state, signal)
     await expect.poll(() => parts.frames.length, { timeout: 20_000 }).toBeGreaterThan(0)
     steers.push({ id: 'steer_1', from: 'the owner', text: 'say Heard.', at: 0 } as unknown as SteerMessage)
-    const { writeFileSync } = await import('node:fs')
     writeFileSync(join(parts.directory, 'go'), '')
     expect(await running).toMatchObject({ text: 'Heard.' })
     expect(taken).toMatchObject([{ ids: ['steer_1'] }])
@@ -190,6 +189,114 @@ describe('a run that a harness drives', () => {
       text: '[hand_off] handed off',
     })
     expect(new Set(keys).size).toBe(1)
+  })
+
+  it('an interrupted call keeps its key, although look-ups and other calls come before it', async () => {
+    const controller = new AbortController()
+    const keys: string[] = []
+    const tool = fakeTool('hand_off', 'mesh', (_value, { idempotencyKey }) => {
+      keys.push(idempotencyKey)
+      if (keys.length > 1) return 'handed off'
+      controller.abort(new Problem('stale-fence'))
+      return new Promise(() => undefined)
+    })
+    const lookUp = fakeTool('list_tasks', 'none')
+    const write = fakeTool('write_blackboard', 'mesh')
+    const tools = [tool, lookUp, write]
+    const parts = harnessParts({ tools })
+    const line = 'mesh hand_off {"value":"a"}'
+    await expect(parts.run(asked(line), controller.signal)).rejects.toMatchObject({ code: 'stale-fence' })
+    const state = storedState(parts.checkpoints)
+    const request = asked('mesh list_tasks {"value":"x"}', 'mesh write_blackboard {"value":"y"}', line, line)
+    const again = harnessParts({ tools, directory: parts.directory })
+    await again.run({ ...state, messages: request.messages }, signal)
+    expect(keys).toHaveLength(3)
+    expect(keys[1]).toBe(keys[0])
+    expect(new Set([...keys.slice(1), ...lookUp.keys, ...write.keys]).size).toBe(4)
+  })
+
+  it('an interrupted call keeps its key over two crashes', async () => {
+    const keys: string[] = []
+    let controller = new AbortController()
+    const tool = fakeTool('hand_off', 'mesh', (_value, { idempotencyKey }) => {
+      keys.push(idempotencyKey)
+      if (keys.length > 1) return 'handed off'
+      controller.abort(new Problem('stale-fence'))
+      return new Promise(() => undefined)
+    })
+    const stops = fakeTool('notify_user', 'mesh', () => {
+      controller.abort(new Problem('stale-fence'))
+      return new Promise(() => undefined)
+    })
+    const tools = [tool, stops]
+    const first = harnessParts({ tools })
+    const hand = 'mesh hand_off {"value":"a"}'
+    await expect(first.run(asked(hand), controller.signal)).rejects.toMatchObject({ code: 'stale-fence' })
+    controller = new AbortController()
+    const second = harnessParts({ tools, directory: first.directory })
+    const { messages } = asked('mesh notify_user {"value":"b"}', hand)
+    const state = { ...storedState(first.checkpoints), messages }
+    await expect(second.run(state, controller.signal)).rejects.toMatchObject({ code: 'stale-fence' })
+    const third = harnessParts({ tools, directory: first.directory })
+    const last = { ...storedState(second.checkpoints), messages: asked(hand).messages }
+    expect(await third.run(last, signal)).toMatchObject({ text: '[hand_off] handed off' })
+    expect(keys).toEqual([keys[0], keys[0]])
+  })
+
+  it('results of MCP servers and failed results are remembered after a crash', async () => {
+    const mcp = fakeTool('files_write', 'local')
+    const failing = fakeTool('pay', 'mesh', () => {
+      throw new Problem('outcome-unknown', { detail: 'The payment left.' })
+    })
+    const tools = [mcp, failing]
+    const parts = harnessParts({ tools })
+    const lines = ['mesh files_write {"value":"a"}', 'mesh pay {"value":"1"}', 'die died']
+    await parts.run(asked(...lines), signal)
+    const again = harnessParts({ tools, directory: parts.directory })
+    const end = textOf(await again.run(storedState(parts.checkpoints), signal))
+    expect(end).toContain('[files_write] ran a')
+    expect(end).toContain('The payment left.')
+    expect([mcp.keys, failing.keys]).toMatchObject([{ length: 1 }, { length: 1 }])
+  })
+
+  it('an interrupted call of an MCP server is not repeated, and its outcome is unknown', async () => {
+    const controller = new AbortController()
+    const tool = fakeTool('files_write', 'local', () => {
+      controller.abort(new Problem('stale-fence'))
+      return new Promise(() => undefined)
+    })
+    const tools = [tool, fakeTool('list_tasks', 'none')]
+    const parts = harnessParts({ tools })
+    const line = 'mesh files_write {"value":"a"}'
+    const request = asked('mesh list_tasks {"value":"x"}', line)
+    await expect(parts.run(request, controller.signal)).rejects.toMatchObject({ code: 'stale-fence' })
+    const again = harnessParts({ tools, directory: parts.directory })
+    const state = storedState(parts.checkpoints)
+    expect(textOf(await again.run(state, signal))).toContain('[files_write failed] Error (outcome-unknown)')
+    expect(tool.keys).toHaveLength(1)
+    expect(state.toolOutputs.at(-1)).toMatchObject({ tool: 'files_write', ok: false })
+  })
+
+  it('a call that the harness cancels and makes again takes effect once', async () => {
+    const begun = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<string>()
+    const tool = fakeTool('hand_off', 'mesh', () => {
+      begun.resolve()
+      return answer.promise
+    })
+    const parts = harnessParts({ tools: [tool] })
+    const running = parts.run(
+      asked('drop begun hand_off {"value":"a"}', 'tools', 'until dropped', 'mesh hand_off {"value":"a"}'),
+      signal,
+    )
+    await begun.promise
+    writeFileSync(join(parts.directory, 'begun'), '')
+    // The list of tools comes after the cancellation, on the same connection.
+    await expect.poll(() => parts.frames.length, { timeout: 20_000 }).toBeGreaterThan(2)
+    answer.resolve('handed off')
+    writeFileSync(join(parts.directory, 'dropped'), '')
+    expect(textOf(await running)).toBe('[hand_off dropped]hand_off[hand_off] handed off')
+    expect(tool.keys).toHaveLength(1)
   })
 
   it('a command that does not exist ends the run with its name', async () => {

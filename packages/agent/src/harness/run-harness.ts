@@ -11,7 +11,8 @@ import type { LoopDeps, LoopEnd, RunLoop } from '../loop/loop-deps.ts'
 import type { LoopState } from '../loop/loop-state.ts'
 import { notices } from '../loop/notices.ts'
 import { countContinuation, countRound, judgeRound } from '../loop/round-budget.ts'
-import { createCallMeshTool } from './call-mesh-tool.ts'
+import { createMeshToolCalls } from './call-mesh-tool.ts'
+import type { MeshToolCalls } from './call-mesh-tool.ts'
 import { offeredToHarness } from './offered-tools.ts'
 import type { OpenHarness, StopReason } from './open-harness.ts'
 import { openSession } from './open-session.ts'
@@ -22,6 +23,7 @@ import type { PromptEnds, Stopped } from './prompt-ends.ts'
 import { createTurnRecorder } from './record-turn.ts'
 import type { TurnRecorder } from './record-turn.ts'
 import { serveMeshTools } from './serve-mesh-tools.ts'
+import type { MeshToolServer } from './serve-mesh-tools.ts'
 
 /** The part of a conversation that is kept for people to read, in characters; the harness has its own. */
 const keptMaxChars = 400_000
@@ -33,7 +35,8 @@ const keptMaxChars = 400_000
  * - **H1** What a call to the mesh does is on disk before it leaves; what a harness does in the container is its own.
  * - **H2** Steers are added before the next prompt, because the protocol knows none within a prompt.
  * - **H3** The session of the conversation is stored before its first prompt, and continued by every later attempt.
- * - **H4** Everything that the loop started ends with it: the processes of the harness and the server of the tools.
+ * - **H4** A call to the mesh belongs to a prompt: one that comes after its end is refused, one that has begun is awaited.
+ * - **H5** Everything that the loop started ends with it: the processes of the harness and the server of the tools.
  */
 export function createHarnessLoop(parts: HarnessLoopParts): (conversation: string) => RunLoop {
   return (conversation) => async (deps, state, signal) => {
@@ -49,18 +52,19 @@ export function createHarnessLoop(parts: HarnessLoopParts): (conversation: strin
       meshTools: new Set(tools.map(({ definition }) => definition.name)),
       saveSoon: createSaveSoon(save, ends),
     })
-    const call = createCallMeshTool(deps, {
+    const calls = createMeshToolCalls(deps, {
       state,
       signal,
       save,
-      onTerminated: ends.terminate,
+      onFailed: ends.end,
       onCompleted: ends.complete,
     })
     const server = await serveMeshTools({
       tools,
-      call: async (tool, input) => {
+      clock: deps.clock,
+      call: async (tool, input, asked) => {
         ends.noteActivity()
-        return call(tool, input)
+        return calls.call(tool, input, asked)
       },
     })
     let harness: OpenHarness | null = null
@@ -78,14 +82,16 @@ export function createHarnessLoop(parts: HarnessLoopParts): (conversation: strin
         isInterrupted: opened.isInterrupted,
       })
       const saving = { ...deps, saveCheckpoint: save }
-      return await promptByPrompt(saving, { state, harness, recorder, ends, first }, signal)
+      return await promptByPrompt(saving, { state, harness, recorder, ends, calls, server, first }, signal)
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof Problem) return { kind: 'failed', code: error.code, detail: error.detail }
       throw error
     } finally {
       ends.close()
+      calls.endPrompt()
       await Promise.all([harness?.close(), server.close()])
+      await server.idle()
       await inTurn(async () => undefined)
     }
   }
@@ -111,6 +117,8 @@ interface Prompting {
   readonly harness: OpenHarness
   readonly recorder: TurnRecorder
   readonly ends: PromptEnds
+  readonly calls: Pick<MeshToolCalls, 'beginPrompt' | 'endPrompt'>
+  readonly server: Pick<MeshToolServer, 'idle'>
   readonly first: readonly PromptText[]
 }
 
@@ -144,18 +152,23 @@ async function promptByPrompt(deps: LoopDeps, work: Prompting, signal: AbortSign
 /** Returns the answer, or how the run ends. */
 async function promptOnce(
   deps: LoopDeps,
-  { state, harness, recorder, ends, texts }: Prompting & { readonly texts: readonly PromptText[] },
+  work: Prompting & { readonly texts: readonly PromptText[] },
   signal: AbortSignal,
 ): Promise<LoopEnd | string> {
+  const { state, harness, recorder } = work
   let stopped: Stopped<StopReason>
+  work.calls.beginPrompt()
   try {
-    stopped = await ends.during(harness.prompt(texts))
+    stopped = await work.ends.during(harness.prompt(work.texts))
   } catch (error) {
     await harness.cancel()
     takeAnswer(state, recorder)
     throw error
+  } finally {
+    work.calls.endPrompt()
   }
   if (stopped.kind !== 'stopped') await harness.cancel()
+  await work.server.idle()
   const text = takeAnswer(state, recorder)
   state.step += 1
   state.rounds = countRound(state.rounds)

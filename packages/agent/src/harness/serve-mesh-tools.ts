@@ -3,6 +3,8 @@ import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Clock } from '@flotilla/protocol/clock'
 import { harnessServerName } from '@flotilla/protocol/harness-variable'
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { createInTurn } from '@flotilla/protocol/turns'
@@ -10,6 +12,7 @@ import { cleanAndCut } from '../tools/cut-middle.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Tool as ListedTool } from '@modelcontextprotocol/server'
 import type { CallMeshTool, MeshToolAnswer } from './call-mesh-tool.ts'
+import { paceOutput } from './pace-output.ts'
 
 /** Connections to the tools at the same time: the harness, and sub-agents of its own that open one each. */
 const connectionsMax = 16
@@ -39,6 +42,9 @@ export interface MeshToolServer {
     readonly args: string[]
     readonly env: { readonly name: string; readonly value: string }[]
   }
+  /** Resolves when no call is under way or waits for its turn. */
+  idle(): Promise<void>
+  /** Ends all connections. Calls that are under way continue. */
   close(): Promise<void>
 }
 
@@ -49,13 +55,14 @@ export interface MeshToolServer {
 export async function serveMeshTools(deps: {
   readonly tools: readonly Tool[]
   readonly call: CallMeshTool
+  readonly clock: Clock
 }): Promise<MeshToolServer> {
   const { Server, StdioServerTransport, serveStdio } = await import('../parts/mcp-server.ts')
   const byName = new Map(deps.tools.map((tool) => [tool.definition.name, tool]))
   const inTurn = createInTurn()
   let waiting = 0
 
-  const call = async (name: string, input: unknown): Promise<MeshToolAnswer> => {
+  const call = async (name: string, input: unknown, asked: AbortSignal): Promise<MeshToolAnswer> => {
     const tool = byName.get(name)
     if (tool === undefined) return failed(`There is no tool ${name.slice(0, 100)}.`)
     if (!isJsonObject(input)) return failed('The arguments are not a JSON object.')
@@ -63,7 +70,7 @@ export async function serveMeshTools(deps: {
       return failed(`${waitingCallsMax} calls wait already. Wait for their results.`)
     waiting += 1
     try {
-      return await inTurn(() => deps.call(tool, input))
+      return await inTurn(() => deps.call(tool, input, asked))
     } catch (error) {
       return failed(error instanceof Error ? error.message : String(error))
     } finally {
@@ -80,8 +87,8 @@ export async function serveMeshTools(deps: {
         inputSchema: { ...parameters, type: 'object' } as ListedTool['inputSchema'],
       })),
     }))
-    server.setRequestHandler('tools/call', async ({ params }) => {
-      const { output, ok, images } = await call(params.name, params.arguments ?? {})
+    server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+      const { output, ok, images } = await call(params.name, params.arguments ?? {}, mcpReq.signal)
       const pictures = images.map(({ mediaType: mimeType, base64: data }) => ({
         type: 'image' as const,
         mimeType,
@@ -100,7 +107,9 @@ export async function serveMeshTools(deps: {
     sockets.add(socket)
     socket.on('error', () => undefined)
     socket.once('close', () => sockets.delete(socket))
-    const transport = new StdioServerTransport(socket, socket, { maxBufferSize: messageMaxBytes })
+    const paced = Readable.fromWeb(paceOutput(socket, deps.clock))
+    paced.on('error', () => socket.destroy())
+    const transport = new StdioServerTransport(paced, socket, { maxBufferSize: messageMaxBytes })
     const handle = serveStdio(newServer, { transport, maxSubscriptions: 1, onerror: () => undefined })
     socket.once('close', () => void handle.close().catch(() => undefined))
     const onClose = transport.onclose
@@ -110,7 +119,7 @@ export async function serveMeshTools(deps: {
       onClose?.()
       socket.destroy()
     }
-    socket.on('data', () => {
+    paced.on('data', () => {
       if (socket.writableLength > unreadMaxBytes) socket.destroy()
     })
   })
@@ -120,6 +129,7 @@ export async function serveMeshTools(deps: {
   })
   return {
     mcpServer: { name: harnessServerName, command: process.execPath, args: ['-e', bridge, path], env: [] },
+    idle: () => inTurn(async () => undefined),
     close: async () => {
       const closed = new Promise<void>((resolve) => {
         listener.close(() => resolve())

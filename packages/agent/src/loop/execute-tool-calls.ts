@@ -12,6 +12,7 @@ import { noSuchTool } from '../tools/no-such-tool.ts'
 import { parallelCalls, readCall } from './parallel-calls.ts'
 import type { ReadCall } from './parallel-calls.ts'
 import { recordedTool } from './recorded-turn.ts'
+import { beginCall } from './call-intent.ts'
 import { fingerprint } from './fingerprint.ts'
 import type { LoopDeps, LoopEnd } from './loop-deps.ts'
 import { stepLoop } from './loop-detection.ts'
@@ -125,10 +126,9 @@ async function executeWithIntent(
   signal: AbortSignal,
 ): Promise<ToolCallEnd> {
   const { state, call, cutOff } = of
-  if (cutOff && call.tool.effect === 'local') return unmade(notices.unknownOutcome)
-  const step = cutOff && state.pending ? state.pending.step : state.step + 1
-  state.step = Math.max(state.step, step)
-  state.pending = { callId: call.requested.id, step }
+  const interrupted = cutOff ? state.pending : null
+  const step = beginCall(state, { callId: call.requested.id, effect: call.tool.effect, interrupted })
+  if (step === null) return unmade(notices.unknownOutcome)
   await deps.saveCheckpoint(state)
   deps.watch.onStep(step)
   const end = await execute(deps, { state, call, step }, signal)

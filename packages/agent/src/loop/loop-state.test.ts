@@ -99,6 +99,7 @@ describe('a run begins', () => {
       calls: [],
       toolOutputs: [],
       pending: null,
+      interrupted: [],
       nudged: false,
       completion: null,
       steers: [],

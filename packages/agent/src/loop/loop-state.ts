@@ -6,7 +6,7 @@ import type { CallRecord } from './loop-detection.ts'
 import type { RoundCount } from './round-budget.ts'
 
 /** A call whose intent is on disk and whose result is not. */
-interface PendingCall {
+export interface PendingCall {
   readonly callId: string
   readonly step: number
 }
@@ -38,6 +38,11 @@ export interface LoopState {
   calls: readonly CallRecord[]
   toolOutputs: ToolOutput[]
   pending: PendingCall | null
+  /**
+   * Calls of a harness whose result an earlier attempt did not get, and which have not been repeated yet. The agent's own
+   * loop has at most the pending one.
+   */
+  interrupted: readonly PendingCall[]
   /** True if facts of this segment of the conversation, since its last compaction, were saved in memory. */
   flushed: boolean
   /** True if the agent was reminded to close its task, which happens once. */
@@ -68,6 +73,7 @@ export function freshState(start: {
     calls: [],
     toolOutputs: [],
     pending: null,
+    interrupted: [],
     nudged: false,
     completion: null,
     steers: [],

@@ -38,6 +38,9 @@ export function readLoopState(value: unknown): LoopState | null {
     calls: list(state['calls']).flatMap(readCallRecord),
     toolOutputs: list(state['toolOutputs']).flatMap(readToolOutput),
     pending: readPending(state['pending']),
+    interrupted: list(state['interrupted'])
+      .map(readPending)
+      .filter((call) => call !== null),
     flushed: state['flushed'] === true,
     nudged: nudged === true,
     completion: readCompletion(state['completion']),

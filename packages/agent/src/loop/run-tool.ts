@@ -1,6 +1,7 @@
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { executeToolCall } from '../tools/execute-tool-call.ts'
 import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
+import { beginCall } from './call-intent.ts'
 import { notices } from './notices.ts'
 import { beginningOf, provenanceOf } from './run-provenance.ts'
 import { executedRun, resumeState } from './turn.ts'
@@ -27,12 +28,11 @@ export async function runTool(
   const tool = context.tools.find((known) => known.definition.name === request.tool)
   if (!tool)
     return report({ status: 'failed', code: 'not-found', detail: `There is no tool ${request.tool}.` })
-  if (state.pending && tool.effect === 'local') {
+  const { effect } = tool
+  const step = beginCall(state, { callId: request.tool, effect, interrupted: state.pending })
+  if (step === null) {
     return report({ status: 'failed', code: 'outcome-unknown', detail: notices.unknownOutcome })
   }
-  const step = state.pending?.step ?? state.step + 1
-  state.step = step
-  state.pending = { callId: request.tool, step }
   await context.checkpoints.save(state)
   context.hooks.onStep(step)
   const call = {
