@@ -4,6 +4,7 @@ import process from 'node:process'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { blackboardHumanEndpoints } from '@flotilla/protocol/blackboard-api'
 import { journalEndpoints } from '@flotilla/protocol/journal-api'
+import type { ApprovalView } from '@flotilla/protocol/agent-edit'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aCassette, calls, operatorHandsOff, says } from '../support/cassettes.ts'
@@ -14,6 +15,10 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 
 const program = join(repositoryRoot, 'tests', 'support', 'acp-harness.mjs')
 const harness = { command: [process.execPath, program] }
+
+interface PendingList {
+  readonly pending: readonly ApprovalView[]
+}
 
 const day = aCassette(
   ...operatorHandsOff({
@@ -120,6 +125,70 @@ describe('an agent that a harness drives', () => {
     const journal = await mesh.call(journalEndpoints.journalExport)
     expect(journal.text).toContain('harness.refused')
     expect(journal.text).toContain('harness.permitted')
+  })
+
+  describe('a call that a rule asks about', () => {
+    const openApprovals = async () => {
+      const reply = await mesh.call(controlEndpoints.pending, { query: { state: 'open', limit: 100 } })
+      return (reply.json() as unknown as PendingList).pending
+    }
+    const asked = async () =>
+      eventually('a person is asked', async () => {
+        const open = await openApprovals()
+        return open[0] ?? null
+      })
+    const confirm = async ({ id, digest }: ApprovalView) =>
+      mesh.call(controlEndpoints.pendingConfirm, { params: { id }, body: { digest } })
+
+    beforeAll(async () => {
+      await writeFile(
+        join(mesh.home, 'config', 'policy.yaml'),
+        'rules:\n  - { name: ask-programs, match: { agent: other, tool: harness_execute }, verdict: ask, reason: It runs. }\n',
+      )
+      await eventually('the policy is read', async () =>
+        (await mesh.call(controlEndpoints.policy)).text.includes('ask-programs') ? true : null,
+      )
+    })
+
+    it('waits for a person over a killed mesh, is asked about once, and is made once', async () => {
+      const id = await mesh.submit('run echo x >> asked-once\nsay End.', { agent: 'other' })
+      const approval = await asked()
+      expect(approval).toMatchObject({ kind: 'harness-call', subject: 'other', run_id: id })
+      await mesh.kill9()
+      await mesh.restart()
+      expect(await openApprovals()).toMatchObject([{ id: approval.id }])
+      expect((await confirm(approval)).status).toBe(200)
+      expect(await mesh.ended(id)).toMatchObject({ state: 'done', outcome: { text: 'End.' } })
+      expect(await readFile(join(mesh.dataOf('other'), 'asked-once'), 'utf8')).toBe('x\n')
+      expect(await openApprovals()).toEqual([])
+    })
+
+    it('waits for a person over a killed agent, and is asked about once', async () => {
+      const id = await mesh.submit('run echo x >> asked-again\nsay End.', { agent: 'other', session: 'two' })
+      const approval = await asked()
+      for (const { pid, agentId } of await mesh.agentProcesses())
+        if (agentId === 'other' && isAlive(pid)) process.kill(pid, 'SIGKILL')
+      expect((await confirm(approval)).status).toBe(200)
+      expect(await mesh.ended(id)).toMatchObject({ state: 'done', outcome: { text: 'End.' } })
+      expect(await readFile(join(mesh.dataOf('other'), 'asked-again'), 'utf8')).toBe('x\n')
+      expect(await openApprovals()).toEqual([])
+    })
+
+    it('is refused if the person rejects it', async () => {
+      const id = await mesh.submit('run touch rejected\nsay End.', { agent: 'other', session: 'three' })
+      const approval = await asked()
+      await mesh.call(controlEndpoints.pendingCancel, { params: { id: approval.id } })
+      expect(await mesh.ended(id)).toMatchObject({ state: 'done', outcome: { text: 'End.' } })
+      await expect(readFile(join(mesh.dataOf('other'), 'rejected'))).rejects.toThrow('ENOENT')
+    })
+
+    it('is withdrawn if its run is cancelled', async () => {
+      const id = await mesh.submit('run touch cancelled', { agent: 'other', session: 'four' })
+      await asked()
+      await mesh.call(meshHumanEndpoints.runCancel, { params: { id } })
+      expect(await mesh.ended(id)).toMatchObject({ state: 'cancelled' })
+      expect(await openApprovals()).toEqual([])
+    })
   })
 
   it('after the mesh and the agent are killed in the middle of a prompt, no effect is lost or repeated', async () => {

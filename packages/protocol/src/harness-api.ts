@@ -16,8 +16,14 @@ export const harnessCallKinds = [
 ] as const
 export type HarnessCallKind = (typeof harnessCallKinds)[number]
 
+/** The kind of approval of a call that a harness asks for. */
+export const harnessApprovalKind = 'harness-call'
+
 /** Longest text about the call that a harness asks for, in characters. */
 export const harnessSubjectMaxChars = 500
+
+/** Longest input of that call as the harness names it, as JSON, in characters. */
+export const harnessInputMaxChars = 2000
 
 /** The name by which people, policies and records know a call of a harness. Pure. */
 export function harnessCallName(kind: HarnessCallKind): `harness_${HarnessCallKind}` {
@@ -29,7 +35,8 @@ export const harnessEndpoints = {
   permit: {
     method: 'POST',
     path: '/mesh/harness/permission',
-    summary: 'Return whether the harness of the calling agent may make a call in its container.',
+    summary:
+      'Return whether the harness of the calling agent may make a call in its container; waits if a person is asked.',
   },
 } as const satisfies Record<string, Endpoint>
 
@@ -39,7 +46,14 @@ export const harnessApi = {
       kind: z.enum(harnessCallKinds),
       /** What the harness says about the call. */
       subject: z.string().check(z.maxLength(harnessSubjectMaxChars)),
+      /** The input as JSON, cut; empty if the harness names none. */
+      input: z._default(z.string().check(z.maxLength(harnessInputMaxChars)), ''),
     }),
-    response: z.strictObject({ allowed: z.boolean(), reason: z.string() }),
+    response: z.strictObject({
+      allowed: z.boolean(),
+      /** True while a person may still answer: the agent keeps the call open and sends the same request again. */
+      waits: z.boolean(),
+      reason: z.string(),
+    }),
   },
 } satisfies Record<keyof typeof harnessEndpoints, EndpointSchemas>

@@ -55,7 +55,7 @@ export function workModules(kernel: Kernel, { identity, fleet, access, foundatio
     originsOf: (runId) => runs.api.queries.chainOf(runId).map(({ origin }) => origin.kind),
   })
   const pauses = pausesModule(seen, { runs: runs.api, agents })
-  const harness = harnessModule(seen, { checkEffect })
+  const harness = harnessModule(seen, { checkEffect, approvals: approvals.api, runs: runs.api })
   return {
     modules: {
       runs,

@@ -64,7 +64,7 @@ export async function openSession(
         const stopped = AbortSignal.any([answered, signal])
         return sessionId === null
           ? { outcome: 'cancelled' }
-          : answerPermission(params, { mesh, sessionId, signal: stopped })
+          : answerPermission(params, { mesh, sessionId, signal: stopped, onWait: ends.noteActivity })
       },
     },
     signal,

@@ -5,6 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { SteerMessage } from '@flotilla/protocol/steer'
 import { asked, harnessParts, nextTurn, permittingMesh, storedState } from '../testing/harness-parts.ts'
 import { fakeTool } from '../testing/loop-parts.ts'
+import type { RunMesh } from '../mesh/run-mesh.ts'
 import { defineTool } from '../tools/tool.ts'
 
 const { signal } = new AbortController()
@@ -44,11 +45,38 @@ describe('a run that a harness drives', () => {
     const { run, directory } = harnessParts({ changes: { mesh } })
     const state = asked('run touch made', 'say End.')
     expect(await run(state, signal)).toMatchObject({ text: 'End.' })
-    expect(questions).toEqual([{ kind: 'execute', subject: 'touch made' }])
+    const input = '{"command":"touch made"}'
+    expect(questions).toEqual([{ kind: 'execute', subject: 'touch made', input }])
     expect(existsSync(join(directory, 'made'))).toBe(false)
     expect(state.toolOutputs).toMatchObject([
       { ok: false, output: expect.stringContaining('"optionId":"no"') },
     ])
+  })
+
+  it('a call waits while the mesh asks a person, and is made once after the answer', async () => {
+    let asks = 0
+    const mesh: RunMesh = {
+      call: async () => ({ allowed: (asks += 1) === 3, waits: asks < 3, reason: '' }),
+      open: () => Promise.reject(new Error('the mesh is not part of this test')),
+    }
+    const { run, directory } = harnessParts({ changes: { mesh } })
+    expect(await run(asked('run echo x >> made', 'say End.'), signal)).toMatchObject({ text: 'End.' })
+    expect(asks).toBe(3)
+    expect(readFileSync(join(directory, 'made'), 'utf8')).toBe('x\n')
+  })
+
+  it('a run that is cancelled while a person is asked ends', async () => {
+    const controller = new AbortController()
+    const mesh: RunMesh = {
+      call: ({ signal: stopped }) => {
+        controller.abort(new Problem('cancelled'))
+        return Promise.reject(stopped.reason)
+      },
+      open: () => Promise.reject(new Error('the mesh is not part of this test')),
+    }
+    const { run, directory } = harnessParts({ changes: { mesh } })
+    await expect(run(asked('run touch made'), controller.signal)).rejects.toMatchObject({ code: 'cancelled' })
+    expect(existsSync(join(directory, 'made'))).toBe(false)
   })
 
   it('tools of the mesh are called with the keys of the run, and are shown once', async () => {

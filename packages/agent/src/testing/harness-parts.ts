@@ -24,7 +24,7 @@ export function permittingMesh(isAllowed: (body: JsonObject) => boolean = () => 
       if (endpoint.path !== '/mesh/harness/permission') throw new Error(`unexpected call ${endpoint.path}`)
       const question = body as JsonObject // the endpoint's own body
       asked.push(question)
-      return { allowed: isAllowed(question), reason: '' }
+      return { allowed: isAllowed(question), waits: false, reason: '' }
     },
     open: () => Promise.reject(new Error('the mesh is not part of this test')),
   }

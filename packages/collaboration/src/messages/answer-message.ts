@@ -1,5 +1,6 @@
 import { messageLimits } from '@flotilla/protocol/message-limits'
 import { Problem } from '@flotilla/protocol/problem'
+import { createWaiters } from '@flotilla/foundation/platform'
 import type { Caller } from '@flotilla/identity/access'
 import type { SettledRun } from '@flotilla/work/events'
 import { announceMessage } from './message-deps.ts'
@@ -26,29 +27,7 @@ export interface Answers {
 
 export function createAnswers(deps: MessageDeps): Answers {
   const { database, clock, guard, table, runs, events } = deps
-  const waiting = new Map<string, Set<() => void>>()
-
-  function wake(id: string): void {
-    for (const go of waiting.get(id) ?? []) go()
-  }
-
-  /** Resolves when the message is answered, the time is up or the waiting client has disconnected. */
-  async function answered(id: string, waitMs: number, gone: AbortSignal): Promise<void> {
-    const over = new AbortController()
-    const signal = AbortSignal.any([over.signal, gone])
-    const those = waiting.get(id) ?? new Set()
-    waiting.set(id, those)
-    const go = (): void => over.abort()
-    those.add(go)
-    try {
-      await clock.sleep(waitMs, signal)
-    } catch (error) {
-      if (!signal.aborted) throw error
-    } finally {
-      those.delete(go)
-      if (those.size === 0) waiting.delete(id)
-    }
-  }
+  const waiters = createWaiters({ clock })
 
   /** Marks an answer as read by the asking run, so that no later turn receives it again. Returns the message. */
   function take(message: MessageRecord): MessageRecord {
@@ -79,13 +58,13 @@ export function createAnswers(deps: MessageDeps): Answers {
         ...answer,
       })
       announceMessage(events, now)
-      database.afterCommit(() => wake(message.id))
+      database.afterCommit(() => waiters.wake(message.id))
     },
     awaitAnswer: async (caller, { id, waitSeconds }, gone) => {
       guard(caller, { do: 'act-for-self', agentId: caller.kind === 'agent' ? caller.agentId : '' })
       const question = own(caller, id)
       const waitMs = Math.min(waitSeconds, messageLimits.waitMaxSeconds) * 1000
-      if (question.state === 'sent' && waitMs > 0) await answered(id, waitMs, gone)
+      if (question.state === 'sent' && waitMs > 0) await waiters.wait(id, waitMs, gone)
       // If the asking run ended during the wait, the caller must not receive the answer.
       return database.transaction(() => take(own(caller, id)))
     },

@@ -1,4 +1,4 @@
-/** Clock, random numbers, log, version, output and proxies of the process. */
+/** Clock, random numbers, log, version, output, waiting calls and proxies of the process. */
 
 export { boundLog, logMaxBytes } from './bound-log.ts'
 export { createLog, silentLog } from './log.ts'
@@ -23,3 +23,5 @@ export {
   systemClock,
 } from './system-clock.ts'
 export { productVersion } from './version.ts'
+export { createWaiters } from './waiters.ts'
+export type { Waiters } from './waiters.ts'

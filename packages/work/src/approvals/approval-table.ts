@@ -104,6 +104,15 @@ export function createApprovalTable(database: Database) {
         effect,
         digest,
       )[0] ?? null,
+    /** Returns the newest approval with this effect that the run requested, in any state. */
+    findOfRun: (runId: string, effect: string): ApprovalRecord | null =>
+      many(
+        `SELECT ${columns} FROM approvals WHERE effect = ?2
+         AND (run_id = ?1 OR id IN (SELECT approval_id FROM approval_runs WHERE run_id = ?1))
+         ORDER BY position DESC LIMIT 1`,
+        runId,
+        effect,
+      )[0] ?? null,
     /** Records that a further run waits for this approval. */
     join: (id: string, runId: string): void => {
       database

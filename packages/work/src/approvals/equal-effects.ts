@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '@flotilla/protocol/json-value'
+import { harnessApprovalKind } from '@flotilla/protocol/harness-api'
 import { paymentApprovalKind } from '@flotilla/protocol/wallet-payments'
 import { canonicalJson } from '@flotilla/foundation/journal'
 
@@ -15,6 +16,8 @@ const effectArguments: Readonly<Record<string, readonly string[]>> = {
   'http-request': ['agent_id', 'method', 'url', 'headers', 'body'],
   'program-request': ['agent_id', 'host', 'port', 'method', 'path', 'headers', 'body_sha256'],
   'mcp-call': ['agent_id', 'server', 'server_sha256', 'call'],
+  // What the harness says about the call; the rule and the requesting run are left out.
+  [harnessApprovalKind]: ['agent_id', 'tool', 'subject', 'input'],
   // `does` names chain, destination, token and amount; fee, prices and the requesting run are left out.
   [paymentApprovalKind]: ['agent_id', 'from', 'does'],
 }

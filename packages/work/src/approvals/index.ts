@@ -16,6 +16,7 @@ import type { WorkKernel } from '../events/index.ts'
 
 export type { ApprovalKind, ApprovalKinds, PolicyEffect, RequireInTime } from './approval-kind.ts'
 export type { AskApproval, RequestedApproval } from './ask-approval.ts'
+export type { ApprovalRecord } from './approval-record.ts'
 export type { Approvals } from './approvals.ts'
 export type { DecidedEffect, PolicyEffects } from './policy-effects.ts'
 export type { WaitingRunCosts } from './format-run-costs.ts'

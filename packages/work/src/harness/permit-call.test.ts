@@ -1,0 +1,181 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { silentLog } from '../../../foundation/src/platform/log.ts'
+import type { AgentCaller } from '../../../identity/src/http/gates/agent-gate.ts'
+import { createCheckEffect } from '../../../identity/src/policy/check-effect.ts'
+import { snapshotOf } from '../../../identity/src/policy/policy-file.ts'
+import { aLedgerHarness, person } from '../../../testing/src/ledger-harness.ts'
+import type { LedgerHarness } from '../../../testing/src/ledger-harness.ts'
+import { harnessApprovalKind } from '../../../protocol/src/harness-api.ts'
+import type { ApprovalKind } from '../approvals/approval-kind.ts'
+import { createApprovals } from '../approvals/approvals.ts'
+import { originOf } from '../runs/submit-run.ts'
+import { askedHoldMs, createPermitCall } from './permit-call.ts'
+import type { HarnessCall } from './permit-call.ts'
+
+const never = new AbortController().signal
+const asks = (verdict = 'ask') =>
+  `rules:\n  - { name: programs, match: { tool: harness_execute }, verdict: ${verdict}, reason: It runs. }`
+const tests: HarnessCall = { kind: 'execute', subject: 'npm test', input: '{"command":"npm test"}' }
+
+/** A process of the mesh on the rows of a ledger, with the owner's policy as a text that may change. */
+function aDesk(ledger: LedgerHarness, policy = { text: asks() }) {
+  const kinds: Record<string, ApprovalKind> = {}
+  const approvals = createApprovals({
+    ...ledger,
+    kinds,
+    notifyRun: ledger.ledger.delivery.notifyRun,
+    originOf: (of) => originOf(of),
+    runCosts: () => null,
+    log: silentLog,
+  })
+  ledger.workEvents.runAwaits.subscribe((runId) =>
+    approvals
+      .list(person, { open: true, limit: 100 })
+      .filter(({ run_id }) => run_id === runId)
+      .map(({ id }) => id),
+  )
+  ledger.workEvents.runSettled.subscribe(approvals.runSettled)
+  const checkEffect = createCheckEffect({
+    ...ledger,
+    policy: { snapshot: () => snapshotOf(policy.text) },
+    projectOf: () => null,
+    originsOf: () => ['human'],
+    log: silentLog,
+    use: { note: () => undefined },
+  })
+  const { permit, kind } = createPermitCall({ ...ledger, checkEffect, approvals })
+  kinds[harnessApprovalKind] = kind
+  const caller = () => ledger.callerOf('coder') as AgentCaller // the harness of the ledger makes agents alone
+  const open = () => approvals.list(person, { open: true, limit: 100 })
+  return {
+    policy,
+    approvals,
+    open,
+    ask: (call: HarnessCall = tests) => permit(caller(), call, never),
+    confirm: async () => {
+      const one = open()[0]
+      return approvals.confirm(person, { id: one?.id ?? '', digest: one?.digest ?? '' })
+    },
+    reject: () => approvals.cancel(person, open()[0]?.id ?? ''),
+  }
+}
+
+async function atWork() {
+  const ledger = aLedgerHarness()
+  onTestFinished(() => ledger.ledger.close())
+  ledger.ledger.start()
+  const run = ledger.chat('coder')
+  await ledger.clock.settle()
+  return { ledger, run, ...aDesk(ledger) }
+}
+
+describe('a call that a harness asks for', () => {
+  test('is allowed without a rule, and no person is asked', async () => {
+    const { ask, open } = await atWork()
+    expect(await ask({ ...tests, kind: 'read' })).toMatchObject({ allowed: true, waits: false })
+    expect(open()).toEqual([])
+  })
+
+  test('waits for a person if a rule asks, and gets the answer within its turn alone', async () => {
+    const { ask, open, confirm, ledger, run } = await atWork()
+    const asked = ask()
+    await ledger.clock.settle()
+    expect(open()).toMatchObject([{ kind: 'harness-call', subject: 'coder', run_id: run.id }])
+    expect(open()[0]?.consequences.join(' ')).toContain('npm test')
+    await confirm()
+    expect(await asked).toMatchObject({ allowed: true, waits: false })
+    ledger.agents.finish('coder', { text: 'done' })
+    await ledger.clock.settle()
+    expect(ledger.state(run)).toBe('done')
+  })
+
+  test('is refused if the person rejects it, and an equal call of the run is not asked about again', async () => {
+    const { ask, open, reject, ledger } = await atWork()
+    const asked = ask()
+    await ledger.clock.settle()
+    reject()
+    expect(await asked).toMatchObject({ allowed: false, waits: false })
+    expect(await ask()).toMatchObject({ allowed: false, waits: false })
+    expect(open()).toEqual([])
+  })
+
+  test('an approved call holds for equal calls of the run, and no other call', async () => {
+    const { ask, open, confirm, ledger } = await atWork()
+    const asked = ask()
+    await ledger.clock.settle()
+    await confirm()
+    await asked
+    expect(await ask()).toMatchObject({ allowed: true })
+    void ask({ ...tests, input: '{"command":"rm -rf /"}' })
+    await ledger.clock.settle()
+    expect(open()).toHaveLength(1)
+  })
+
+  test('that is sent again while it waits, also to a new process of the mesh, is asked about once', async () => {
+    const { ask, open, ledger, run } = await atWork()
+    void ask()
+    await ledger.clock.settle()
+    const next = aDesk(ledger)
+    const asked = next.ask()
+    await ledger.clock.settle()
+    expect(open()).toHaveLength(1)
+    await next.confirm()
+    expect(await asked).toMatchObject({ allowed: true })
+    expect(ledger.state(run)).toBe('running')
+  })
+
+  test('answers the agent before its connection times out, and says that a person may still answer', async () => {
+    const { ask, ledger } = await atWork()
+    const asked = ask()
+    await ledger.clock.settle()
+    await ledger.clock.leap(25_000)
+    expect(await asked).toMatchObject({ allowed: false, waits: true })
+  })
+
+  test('is refused when the turn was held long enough, and the run waits for the answer after its turn', async () => {
+    const { ask, open, confirm, ledger, run } = await atWork()
+    void ask()
+    await ledger.clock.settle()
+    for (let passed = 0; passed < askedHoldMs; passed += 20_000) {
+      await ledger.clock.advance(20_000)
+      ledger.heartbeat()
+    }
+    expect(await ask()).toMatchObject({ allowed: false, waits: false })
+    ledger.agents.finish('coder', { text: 'A person has to allow it.' })
+    await ledger.clock.settle()
+    expect(ledger.state(run)).toBe('waiting')
+    expect(open()).toHaveLength(1)
+    await confirm()
+    await ledger.clock.settle()
+    expect(ledger.state(run)).toBe('running')
+    expect(ledger.agents.sent.at(-1)?.message).toContain('A person allowed the call')
+    expect(await ask()).toMatchObject({ allowed: true })
+  })
+
+  test('is refused after the approval if the policy denies it by then', async () => {
+    const { ask, confirm, ledger, policy } = await atWork()
+    const asked = ask()
+    await ledger.clock.settle()
+    policy.text = asks('deny')
+    expect(await confirm()).toMatchObject({ state: 'failed' })
+    expect(await asked).toMatchObject({ allowed: false, waits: false })
+  })
+
+  test('of a cancelled run is not answered, and its approval is cancelled', async () => {
+    const { ask, open, ledger, run } = await atWork()
+    const asked = ask()
+    await ledger.clock.settle()
+    ledger.ledger.lifecycle.cancelRun(person, run.id)
+    await expect(asked).rejects.toMatchObject({ code: 'stale-fence' })
+    expect(open()).toEqual([])
+  })
+
+  test('is refused with the reason when too many calls wait for a person', async () => {
+    const { ask, open, ledger } = await atWork()
+    for (let at = 0; at < 20; at += 1) void ask({ ...tests, subject: `call ${at}` })
+    await ledger.clock.settle()
+    const more = await ask({ ...tests, subject: 'one more' })
+    expect(more).toMatchObject({ allowed: false, reason: expect.stringContaining('already wait') })
+    expect(open()).toHaveLength(20)
+  })
+})
