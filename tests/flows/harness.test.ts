@@ -168,6 +168,7 @@ describe('an agent that a harness drives', () => {
       const approval = await asked()
       for (const { pid, agentId } of await mesh.agentProcesses())
         if (agentId === 'other' && isAlive(pid)) process.kill(pid, 'SIGKILL')
+      await eventually('the run is interrupted', async () => (await mesh.run(id)).attempt === 2)
       expect((await confirm(approval)).status).toBe(200)
       expect(await mesh.ended(id)).toMatchObject({ state: 'done', outcome: { text: 'End.' } })
       expect(await readFile(join(mesh.dataOf('other'), 'asked-again'), 'utf8')).toBe('x\n')

@@ -7,6 +7,7 @@ import { peopleAdminEndpoints } from '@flotilla/protocol/people-api'
 import { agentEndpoints } from '@flotilla/protocol/agent-endpoints'
 import { fillPath } from '@flotilla/protocol/endpoint'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
+import { harnessEndpoints } from '@flotilla/protocol/harness-api'
 import { headers } from '@flotilla/protocol/headers'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { journalEndpoints } from '@flotilla/protocol/journal-api'
@@ -54,11 +55,16 @@ let mesh: MeshProcess
 /** Both agents have an active run all the time. */
 let ann: AgentAtWork
 let bob: AgentAtWork
+/** An agent whose run has ended. */
+let eve: AgentAtWork
 
 beforeAll(async () => {
   mesh = await startMesh({ cassettes: { works: longWork } })
   ann = await handingOn('ann')
   bob = await handingOn('bob')
+  eve = await handingOn('eve')
+  await mesh.call(meshHumanEndpoints.runCancel, { params: { id: eve.run.id } })
+  await mesh.ended(eve.run.id)
 })
 afterAll(() => mesh.stop())
 
@@ -289,6 +295,7 @@ describe('the agent API', () => {
   const all = everyOf(
     meshAgentEndpoints,
     models,
+    harnessEndpoints,
     vaultAgentEndpoints,
     skillEndpoints,
     toolEndpoints,
@@ -333,6 +340,11 @@ describe('the agent API', () => {
       expectProblem(await knock(endpoint, ann.token, { body }), 'bad-request')
     },
   )
+
+  it.each(all)('the agent API refuses %s to an agent whose run has ended', async (name, endpoint) => {
+    const body = bodies[nameOf(name)] ?? {}
+    expectProblem(await knock(endpoint, eve.token, { more: ticket(eve), body }), 'stale-fence')
+  })
 
   it.each(tools)('the agent API denies %s to programs', async (name, endpoint) => {
     expectProblem(
