@@ -141,7 +141,7 @@ const steps = {
     const reply = await fetch(`${process.env.OPENAI_BASE_URL}/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${process.env.OPENAI_API_KEY}` },
-      body: JSON.stringify({ model, messages }),
+      body: JSON.stringify({ model, messages, max_tokens: 100 }),
     })
     const body = await reply.json()
     await say(client, sessionId, body.choices?.[0]?.message?.content ?? JSON.stringify(body))
