@@ -35,8 +35,7 @@ export const harnessEndpoints = {
   permit: {
     method: 'POST',
     path: '/mesh/harness/permission',
-    summary:
-      'Return whether the harness of the calling agent may make a call in its container; waits if a person is asked.',
+    summary: 'Return whether the harness of the calling agent may make a call in its container.',
   },
 } as const satisfies Record<string, Endpoint>
 

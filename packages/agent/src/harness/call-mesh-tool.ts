@@ -1,11 +1,11 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
-import { beginCall } from '../loop/call-intent.ts'
+import { beginCall, unmadeCall } from '../loop/call-intent.ts'
 import { fingerprint } from '../loop/fingerprint.ts'
 import type { LoopDeps } from '../loop/loop-deps.ts'
 import { stepLoop } from '../loop/loop-detection.ts'
-import type { LoopState, PendingCall } from '../loop/loop-state.ts'
+import type { LoopState } from '../loop/loop-state.ts'
 import { notices } from '../loop/notices.ts'
 import { provenanceOf } from '../loop/run-provenance.ts'
 import { stableJson } from '../loop/run-request.ts'
@@ -47,7 +47,7 @@ export interface MeshToolCalls {
  * Makes the calls of a harness to tools of the mesh as the loop makes its own: the intent is on disk before the effect,
  * the result before the answer.
  *
- * - **C1** Callers make one call at a time; the state has room for one pending call.
+ * - **C1** Callers make one call at a time; every other pending call is one of an interrupted attempt.
  * - **C2** A call with an effect that an interrupted attempt of the run has made is not made again: an equal call gets its
  *   result. One whose result is unknown is sent with the same idempotency key, or is not repeated if its effect is local,
  *   however many other calls come before it.
@@ -67,21 +67,14 @@ export function createMeshToolCalls(
   const { state, signal, save } = run
   const { watch, clock } = deps
   const earlier = earlierResults(state)
-  if (state.pending !== null) state.interrupted = [...state.interrupted, state.pending]
-  state.pending = null
   let isPrompting = false
   let calls = 0
 
-  const takeInterrupted = ({ effect }: Tool, callId: string): PendingCall | null => {
-    const found = effect === 'none' ? undefined : state.interrupted.find((call) => call.callId === callId)
-    if (found !== undefined) state.interrupted = state.interrupted.filter((call) => call !== found)
-    return found ?? null
-  }
   const record = async (step: number, made: Made, end: ToolCallEnd): Promise<void> => {
     const { name, written, shown } = made
     const { output, ok, durationMs } = end
     const id = `${state.runId}:${step}`
-    state.pending = null
+    state.pending = state.pending.filter((call) => call.step !== step)
     state.messages.push(
       { role: 'assistant', content: none, toolCalls: [{ id, name, arguments: written }] },
       { role: 'tool', toolCallId: id, content: output, ...(ok ? {} : { ended: 'failed' as const }) },
@@ -94,7 +87,8 @@ export function createMeshToolCalls(
   const make = async (tool: Tool, input: JsonObject, callId: string): Promise<MeshToolAnswer> => {
     const { name } = tool.definition
     const made = { name, written: JSON.stringify(input), shown: boundInput(input) }
-    const interrupted = takeInterrupted(tool, callId)
+    const interrupted =
+      tool.effect === 'none' ? null : (state.pending.find((one) => one.callId === callId) ?? null)
     const begun = beginCall(state, { callId, effect: tool.effect, interrupted })
     const step = begun ?? interrupted?.step ?? state.step
     watch.onFrame({ type: 'tool_start', step, name, input: made.shown })
@@ -183,14 +177,7 @@ const notAwaited = sanitizeForPrompt('Error: the call was cancelled before it be
 const tooManyCalls = sanitizeForPrompt(
   `Error: ${callsPerPromptMax} calls to tools of the fleet were made in this turn, the maximum. No further call is made. End your turn, and say what is left to do.`,
 )
-const notRepeated: ToolCallEnd = {
-  output: notices.unknownOutcome,
-  ok: false,
-  durationMs: 0,
-  code: null,
-  completion: null,
-  images: [],
-}
+const notRepeated = unmadeCall(notices.unknownOutcome)
 
 function refused(output: PromptText): MeshToolAnswer {
   return { output, ok: false, images: [] }

@@ -1,3 +1,5 @@
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
 import type { ToolEffect } from '../tools/tool.ts'
 import type { LoopState, PendingCall } from './loop-state.ts'
 
@@ -17,6 +19,11 @@ export function beginCall(
   if (interrupted !== null && effect === 'local') return null
   const step = interrupted?.step ?? state.step + 1
   state.step = Math.max(state.step, step)
-  state.pending = { callId, step }
+  state.pending = [...state.pending.filter((call) => call !== interrupted), { callId, step }]
   return step
+}
+
+/** The result of a call that was not made, for the reason that the text gives. Pure. */
+export function unmadeCall(output: PromptText): ToolCallEnd {
+  return { output, ok: false, durationMs: 0, code: null, completion: null, images: [] }
 }

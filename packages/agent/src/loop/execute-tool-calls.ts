@@ -12,7 +12,7 @@ import { noSuchTool } from '../tools/no-such-tool.ts'
 import { parallelCalls, readCall } from './parallel-calls.ts'
 import type { ReadCall } from './parallel-calls.ts'
 import { recordedTool } from './recorded-turn.ts'
-import { beginCall } from './call-intent.ts'
+import { beginCall, unmadeCall } from './call-intent.ts'
 import { fingerprint } from './fingerprint.ts'
 import type { LoopDeps, LoopEnd } from './loop-deps.ts'
 import { stepLoop } from './loop-detection.ts'
@@ -45,7 +45,7 @@ export async function executeToolCalls(
   let warn = false
   for (let at = 0; at < requested.length;) {
     signal.throwIfAborted()
-    const together = state.pending === null ? parallelCalls(requested.slice(at), state.calls) : []
+    const together = state.pending.length === 0 ? parallelCalls(requested.slice(at), state.calls) : []
     if (together.length > 1) {
       warn = (await executeTogether(deps, { state, together }, signal)) || warn
       at += together.length
@@ -73,14 +73,14 @@ async function executeOne(
   signal: AbortSignal,
 ): Promise<'run' | 'warn' | 'terminate'> {
   const { tool, parsed, key } = call
-  const cutOff = state.pending?.callId === call.requested.id
+  const cutOff = state.pending.some(({ callId }) => callId === call.requested.id)
   // An interrupted call was already counted by the loop detector.
   const before = cutOff ? null : stepLoop(state.calls, { kind: 'asked', call: key })
   if (before?.verdict === 'terminate') return 'terminate'
   if (before?.verdict === 'block') {
     state.calls = before.calls
     announce(deps, call, state.step + 1)
-    await storeResults(deps, state, [{ call, end: unmade(notices.skipped) }])
+    await storeResults(deps, state, [{ call, end: unmadeCall(notices.skipped) }])
     return 'run'
   }
   const isUsable = tool !== undefined && parsed.ok
@@ -126,9 +126,9 @@ async function executeWithIntent(
   signal: AbortSignal,
 ): Promise<ToolCallEnd> {
   const { state, call, cutOff } = of
-  const interrupted = cutOff ? state.pending : null
+  const interrupted = cutOff ? (state.pending.at(-1) ?? null) : null
   const step = beginCall(state, { callId: call.requested.id, effect: call.tool.effect, interrupted })
-  if (step === null) return unmade(notices.unknownOutcome)
+  if (step === null) return unmadeCall(notices.unknownOutcome)
   await deps.saveCheckpoint(state)
   deps.watch.onStep(step)
   const end = await execute(deps, { state, call, step }, signal)
@@ -213,9 +213,10 @@ async function storeResults(deps: LoopDeps, state: LoopState, ended: readonly En
 async function addResult(deps: LoopDeps, state: LoopState, { call, end }: EndedCall): Promise<ChatFrame> {
   const { id, name } = call.made
   const { output, images } = await keepImages(deps.images, end)
-  if (state.pending === null) state.step += 1
-  const step = state.pending?.step ?? state.step
-  state.pending = null
+  const pending = state.pending.at(-1)
+  if (pending === undefined) state.step += 1
+  const step = pending?.step ?? state.step
+  state.pending = []
   if (!call.parsed.ok && call.made === call.requested) forgetArguments(state, id)
   state.messages.push({
     role: 'tool',
@@ -259,9 +260,5 @@ function refusal(deps: LoopDeps, { tool, made, parsed }: ReadCall): ToolCallEnd 
   const detail = tool
     ? `${reason} Nothing was executed. ${expectedShape(tool)}`
     : noSuchTool(deps.tools, made.name)
-  return unmade(sanitizeForPrompt(`Error (bad-request): ${detail}`))
-}
-
-function unmade(output: PromptText): ToolCallEnd {
-  return { output, ok: false, durationMs: 0, code: null, completion: null, images: [] }
+  return unmadeCall(sanitizeForPrompt(`Error (bad-request): ${detail}`))
 }

@@ -37,12 +37,11 @@ export interface LoopState {
   costUsd: number
   calls: readonly CallRecord[]
   toolOutputs: ToolOutput[]
-  pending: PendingCall | null
   /**
-   * Calls of a harness whose result an earlier attempt did not get, and which have not been repeated yet. The agent's own
-   * loop has at most the pending one.
+   * The agent's own loop has at most one such call. A harness may have more: calls of interrupted attempts that it has not
+   * repeated yet.
    */
-  interrupted: readonly PendingCall[]
+  pending: readonly PendingCall[]
   /** True if facts of this segment of the conversation, since its last compaction, were saved in memory. */
   flushed: boolean
   /** True if the agent was reminded to close its task, which happens once. */
@@ -72,8 +71,7 @@ export function freshState(start: {
     ...start,
     calls: [],
     toolOutputs: [],
-    pending: null,
-    interrupted: [],
+    pending: [],
     nudged: false,
     completion: null,
     steers: [],

@@ -38,9 +38,6 @@ export function readLoopState(value: unknown): LoopState | null {
     calls: list(state['calls']).flatMap(readCallRecord),
     toolOutputs: list(state['toolOutputs']).flatMap(readToolOutput),
     pending: readPending(state['pending']),
-    interrupted: list(state['interrupted'])
-      .map(readPending)
-      .filter((call) => call !== null),
     flushed: state['flushed'] === true,
     nudged: nudged === true,
     completion: readCompletion(state['completion']),
@@ -118,9 +115,12 @@ function readToolOutput(value: unknown): ToolOutput[] {
   return parsed.success ? [parsed.data] : []
 }
 
+/** Earlier releases stored at most one call, without a list. */
 function readPending(value: unknown): LoopState['pending'] {
-  const { callId, step } = record(value) ?? {}
-  return typeof callId === 'string' && typeof step === 'number' ? { callId, step } : null
+  return (Array.isArray(value) ? list(value) : [value]).flatMap((call) => {
+    const { callId, step } = record(call) ?? {}
+    return typeof callId === 'string' && typeof step === 'number' ? [{ callId, step }] : []
+  })
 }
 
 function readSteers(

@@ -351,7 +351,7 @@ describe('the loop', () => {
     const { deps, checkpoints } = loopParts(createScriptedModel([use('1')]), [tool])
     await expect(runLoop(deps, aState(), controller.signal)).rejects.toMatchObject({ code: 'cancelled' })
     expect(JSON.parse(checkpoints.at(-1) ?? '')).toMatchObject({
-      pending: { callId: 'c1', step: 2 },
+      pending: [{ callId: 'c1', step: 2 }],
       toolOutputs: [],
     })
   })
@@ -370,7 +370,7 @@ async function cutEverywhere(effect: 'local' | 'mesh' | 'none') {
     whole.checkpoints.map(async (checkpoint) => {
       const state = readLoopState(JSON.parse(checkpoint))
       if (!state) throw new Error('the checkpoint cannot be read')
-      const before = { pending: state.pending, results: state.toolOutputs.length }
+      const before = { pending: state.pending[0] ?? null, results: state.toolOutputs.length }
       const tool = fakeTool('tool', effect)
       const end = await runLoop(
         loopParts(createScriptedModel([{ text: 'done' }]), [tool]).deps,
@@ -407,6 +407,11 @@ describe('a loop that goes on from a checkpoint', () => {
       const made = cut.before.results + (cut.before.pending ? 1 : 0)
       expect(cut.keys).toHaveLength(2 - made)
     }
+  })
+
+  test('a checkpoint of an earlier release, which names one call without a list, is read', () => {
+    const state = readLoopState({ ...aState(), pending: { callId: 'c1', step: 2 } })
+    expect(state?.pending).toEqual([{ callId: 'c1', step: 2 }])
   })
 
   test('a checkpoint that a program has changed is ignored', () => {

@@ -29,7 +29,7 @@ export async function runTool(
   if (!tool)
     return report({ status: 'failed', code: 'not-found', detail: `There is no tool ${request.tool}.` })
   const { effect } = tool
-  const step = beginCall(state, { callId: request.tool, effect, interrupted: state.pending })
+  const step = beginCall(state, { callId: request.tool, effect, interrupted: state.pending.at(-1) ?? null })
   if (step === null) {
     return report({ status: 'failed', code: 'outcome-unknown', detail: notices.unknownOutcome })
   }
@@ -44,7 +44,7 @@ export async function runTool(
   }
   const end = await executeToolCall(tool, request.params, { context: call, clock })
   if (context.signal.aborted) return report(abortedEnd(context.signal))
-  state.pending = null
+  state.pending = []
   state.toolOutputs.push({
     step,
     tool: request.tool,

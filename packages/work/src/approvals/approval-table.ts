@@ -7,7 +7,8 @@ import type { Database } from '@flotilla/foundation/storage'
 import { jsonColumn, readRows } from '@flotilla/foundation/storage'
 import type { ApprovalRecord } from './approval-record.ts'
 
-const rowSchema = z
+/** Parses a row with these columns. */
+export const approvalRowSchema = z
   .object({
     id: z.string(),
     kind: z.string(),
@@ -43,14 +44,14 @@ const rowSchema = z
     detail: row.detail,
   }))
 
-const columns =
+export const approvalColumns =
   'id, kind, subject, summary, args, digest, asked_by, origin, run_id, state, created_at, expires_at, resolved_at, resolved_by, detail'
 
 export type ApprovalTable = ReturnType<typeof createApprovalTable>
 
 /** Reads and writes the rows of approvals; callers make the decisions. */
 export function createApprovalTable(database: Database) {
-  const { many, count } = readRows(database, rowSchema)
+  const { many, count } = readRows(database, approvalRowSchema)
 
   return {
     /** Inserts an approval. `effect`: digest of its effect (`equal-effects.ts`), null in rows of earlier releases. */
@@ -92,26 +93,17 @@ export function createApprovalTable(database: Database) {
         )
         .run(to.state, to.at, to.by, to.detail, id, from).changes === 1,
     find: (id: string): ApprovalRecord | null =>
-      many(`SELECT ${columns} FROM approvals WHERE id = ?`, id)[0] ?? null,
+      many(`SELECT ${approvalColumns} FROM approvals WHERE id = ?`, id)[0] ?? null,
     /** Returns the caller's pending row with this effect, or an earlier release's row with the same arguments. */
     findPending: (
       requester: string,
       { effect, digest }: { readonly effect: string; readonly digest: string },
     ): ApprovalRecord | null =>
       many(
-        `SELECT ${columns} FROM approvals WHERE asked_by = ? AND (effect = ? OR digest = ?) AND state = 'pending'`,
+        `SELECT ${approvalColumns} FROM approvals WHERE asked_by = ? AND (effect = ? OR digest = ?) AND state = 'pending'`,
         requester,
         effect,
         digest,
-      )[0] ?? null,
-    /** Returns the newest approval with this effect that the run requested, in any state. */
-    findOfRun: (runId: string, effect: string): ApprovalRecord | null =>
-      many(
-        `SELECT ${columns} FROM approvals WHERE effect = ?2
-         AND (run_id = ?1 OR id IN (SELECT approval_id FROM approval_runs WHERE run_id = ?1))
-         ORDER BY position DESC LIMIT 1`,
-        runId,
-        effect,
       )[0] ?? null,
     /** Records that a further run waits for this approval. */
     join: (id: string, runId: string): void => {
@@ -151,28 +143,28 @@ export function createApprovalTable(database: Database) {
         .map((row) => String(row['id'])),
     pendingOfRun: (runId: string) =>
       many(
-        `SELECT ${columns} FROM approvals WHERE state = 'pending'
+        `SELECT ${approvalColumns} FROM approvals WHERE state = 'pending'
          AND (run_id = ?1 OR id IN (SELECT approval_id FROM approval_runs WHERE run_id = ?1))`,
         runId,
       ),
     /** Returns rows of a kind that have this text as an argument and are undecided or being carried out. */
     openWith: (kind: string, argument: { readonly name: string; readonly value: string }) =>
       many(
-        `SELECT ${columns} FROM approvals WHERE kind = ? AND state IN ('pending', 'confirmed')
+        `SELECT ${approvalColumns} FROM approvals WHERE kind = ? AND state IN ('pending', 'confirmed')
          AND json_extract(args, '$.' || ?) = ? ORDER BY position`,
         kind,
         argument.name,
         argument.value,
       ),
     pendingAbout: (subject: string) =>
-      many(`SELECT ${columns} FROM approvals WHERE subject = ? AND state = 'pending'`, subject),
+      many(`SELECT ${approvalColumns} FROM approvals WHERE subject = ? AND state = 'pending'`, subject),
     expiredBy: (now: number) =>
-      many(`SELECT ${columns} FROM approvals WHERE state = 'pending' AND expires_at <= ?`, now),
-    confirmed: () => many(`SELECT ${columns} FROM approvals WHERE state = 'confirmed'`),
+      many(`SELECT ${approvalColumns} FROM approvals WHERE state = 'pending' AND expires_at <= ?`, now),
+    confirmed: () => many(`SELECT ${approvalColumns} FROM approvals WHERE state = 'confirmed'`),
     /** Returns the approvals since a time that a person carried out or refused, at most those that are kept. */
     decidedSince: (since: number) =>
       many(
-        `SELECT ${columns} FROM approvals WHERE created_at >= ? AND state IN ('done', 'cancelled') ORDER BY position`,
+        `SELECT ${approvalColumns} FROM approvals WHERE created_at >= ? AND state IN ('done', 'cancelled') ORDER BY position`,
         since,
       ),
     /** Lists approvals, newest first. */
@@ -183,9 +175,12 @@ export function createApprovalTable(database: Database) {
     }) => {
       const where = page.open ? "state IN ('pending', 'confirmed')" : 'true'
       return page.requester === undefined
-        ? many(`SELECT ${columns} FROM approvals WHERE ${where} ORDER BY position DESC LIMIT ?`, page.limit)
+        ? many(
+            `SELECT ${approvalColumns} FROM approvals WHERE ${where} ORDER BY position DESC LIMIT ?`,
+            page.limit,
+          )
         : many(
-            `SELECT ${columns} FROM approvals WHERE ${where} AND asked_by = ? ORDER BY position DESC LIMIT ?`,
+            `SELECT ${approvalColumns} FROM approvals WHERE ${where} AND asked_by = ? ORDER BY position DESC LIMIT ?`,
             page.requester,
             page.limit,
           )

@@ -16,12 +16,11 @@ import type { ApprovalKinds } from './approval-kind.ts'
 import type { ApprovalRecord } from './approval-record.ts'
 import { createApprovalTable } from './approval-table.ts'
 import { createAskApproval } from './ask-approval.ts'
-import type { ApprovalRequest, AskApproval } from './ask-approval.ts'
+import type { AskApproval } from './ask-approval.ts'
 import { createCancelApproval } from './cancel-approval.ts'
 import type { CancelApproval } from './cancel-approval.ts'
 import { carryOut, createConfirmApproval, expiredWords } from './confirm-approval.ts'
 import type { ConfirmApproval } from './confirm-approval.ts'
-import { effectDigest } from './equal-effects.ts'
 import { formatRunCosts } from './format-run-costs.ts'
 import type { WaitingRunCosts } from './format-run-costs.ts'
 import { createMoveApproval } from './settle-approval.ts'
@@ -40,8 +39,6 @@ export interface Approvals {
   /** Returns one approval. Problem `not-found`, also if the calling agent may not see the approval. */
   read(caller: Caller, id: string): ApprovalView
   view(row: ApprovalRecord): ApprovalView
-  /** Returns the newest approval of an equal effect that the run requested, in any state; null if there is none. */
-  ofRun(runId: string, request: ApprovalRequest): ApprovalRecord | null
   pendingCount(): number
   /** Cancels pending approvals that only the cancelled run waits for, in the transaction that settles it. */
   runSettled(run: SettledRun): void
@@ -134,7 +131,6 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       throw new Problem('not-found', { detail: `no approval has the id ${id.slice(0, 60)}` })
     },
     view,
-    ofRun: (runId, { kind, args }) => table.findOfRun(runId, effectDigest(kind, args)),
     pendingCount: table.pendingCount,
     runSettled: (run) => {
       if (run.state !== 'cancelled') return

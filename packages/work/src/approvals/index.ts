@@ -4,6 +4,8 @@ import type { MeshModule } from '@flotilla/identity/kernel'
 import { originOf } from '../runs/index.ts'
 import type { RunQueries, Runs } from '../runs/index.ts'
 import type { ApprovalKind } from './approval-kind.ts'
+import { createApprovalOfRun } from './approval-of-run.ts'
+import type { ApprovalOfRun } from './approval-of-run.ts'
 import { createApprovalTable } from './approval-table.ts'
 import type { ApprovalTable } from './approval-table.ts'
 import { createApprovals } from './approvals.ts'
@@ -27,6 +29,7 @@ export interface ApprovalDesk extends Approvals, PolicyEffects {
   addKind(name: string, kind: ApprovalKind): void
   /** Returns approvals of a kind that have this text as an argument and are undecided or being carried out. */
   readonly openWith: ApprovalTable['openWith']
+  readonly ofRun: ApprovalOfRun
   /** Sets the source of the costs that approvals show; called once, while the modules are created. */
   readCostsFrom(costs: RunCosts): void
 }
@@ -71,6 +74,7 @@ export function approvalsModule(kernel: WorkKernel, needs: Needs): MeshModule<Ap
         kinds[name] = kind
       },
       openWith: table.openWith,
+      ofRun: createApprovalOfRun(kernel.database),
       readCostsFrom: (given) => {
         costs = given
       },

@@ -7,6 +7,7 @@ import { aLedgerHarness, person } from '../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness } from '../../../testing/src/ledger-harness.ts'
 import { harnessApprovalKind } from '../../../protocol/src/harness-api.ts'
 import type { ApprovalKind } from '../approvals/approval-kind.ts'
+import { createApprovalOfRun } from '../approvals/approval-of-run.ts'
 import { createApprovals } from '../approvals/approvals.ts'
 import { originOf } from '../runs/submit-run.ts'
 import { askedHoldMs, createPermitCall } from './permit-call.ts'
@@ -43,7 +44,11 @@ function aDesk(ledger: LedgerHarness, policy = { text: asks() }) {
     log: silentLog,
     use: { note: () => undefined },
   })
-  const { permit, kind } = createPermitCall({ ...ledger, checkEffect, approvals })
+  const { permit, kind } = createPermitCall({
+    ...ledger,
+    checkEffect,
+    approvals: { ...approvals, ofRun: createApprovalOfRun(ledger.database) },
+  })
   kinds[harnessApprovalKind] = kind
   const caller = () => ledger.callerOf('coder') as AgentCaller // the harness of the ledger makes agents alone
   const open = () => approvals.list(person, { open: true, limit: 100 })
@@ -84,7 +89,7 @@ describe('a call that a harness asks for', () => {
     expect(open()[0]?.consequences.join(' ')).toContain('npm test')
     await confirm()
     expect(await asked).toMatchObject({ allowed: true, waits: false })
-    ledger.agents.finish('coder', { text: 'done' })
+    ledger.agents.finish('coder', { response: 'done' })
     await ledger.clock.settle()
     expect(ledger.state(run)).toBe('done')
   })
@@ -141,7 +146,7 @@ describe('a call that a harness asks for', () => {
       ledger.heartbeat()
     }
     expect(await ask()).toMatchObject({ allowed: false, waits: false })
-    ledger.agents.finish('coder', { text: 'A person has to allow it.' })
+    ledger.agents.finish('coder', { response: 'A person has to allow it.' })
     await ledger.clock.settle()
     expect(ledger.state(run)).toBe('waiting')
     expect(open()).toHaveLength(1)
