@@ -1,7 +1,6 @@
 import type { ChatFrame } from '@flotilla/protocol/agent-api'
 import { recordedCallPattern } from '@flotilla/protocol/replay-endpoints'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { boundImages, withoutSeenImages } from '../images/bound-images.ts'
 import { keepImages, shownPicture } from '../images/image-store.ts'
 import { executeToolCall, expectedShape } from '../tools/execute-tool-call.ts'
