@@ -1,6 +1,7 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { expect, test } from 'vitest'
 import type { PromptMessage } from '../llm/language-model.ts'
+import { takeLines } from '../builtin-tools/files.ts'
 import { createScriptedModel } from '../llm/scripted-model.ts'
 import { aContextKeeper, aDailyLog, aModelFactStore } from '../testing/context-parts.ts'
 import { aState, noMesh, noProvenance } from '../testing/loop-parts.ts'
@@ -33,7 +34,7 @@ test('a cleared result names the file of the whole text, keeps its beginning and
   const [, first] = after
   expect(first).toEqual({ ...messages[1], content: first?.content })
   expect(first?.content).toMatch(
-    /whole result is in workspace\/memory\/transcripts\/a\.md \(read_file\)\.\]\ncall_\d+ word/,
+    /whole result is in workspace\/memory\/transcripts\/a\.md \(read_file, offset 0, limit 1\)\.\]\ncall_\d+ word/,
   )
   expect(first?.content.length).toBeLessThan(600)
   expect(clearableResults(after)).toEqual([])
@@ -71,6 +72,29 @@ test('a full conversation loses its old results before anything is summarized, a
   for (const message of messages.slice(0, -8))
     if (message.role === 'tool') expect(text).toContain(message.content)
   expect(state.messages.slice(-8)).toEqual(messages.slice(-8))
+})
+
+test('the lines that a cleared result names hold its whole text, and nothing of another result', async () => {
+  const lines = (count: number) => '\nword word word'.repeat(count)
+  const messages = results(12, 5000).map((message, at) =>
+    message.role === 'tool'
+      ? { ...message, content: sanitizeForPrompt(message.content + lines(at) + '\n'.repeat(at % 3)) }
+      : message,
+  )
+  const { dailyLog, transcripts } = aDailyLog()
+  const { state, ask } = aTurn(messages, Math.ceil(sizeOf(messages) / 0.75), dailyLog)
+  await ask()
+  const [[, text] = ['', '']] = [...transcripts]
+  const cut = state.messages.flatMap((message, at) => {
+    const handle = /\(read_file, offset (\d+), limit (\d+)\)\.\]/.exec(message.content)
+    return handle === null ? [] : [{ at, offset: Number(handle[1]), limit: Number(handle[2]) }]
+  })
+  expect(cut).toHaveLength(8)
+  // The question comes first in the state.
+  for (const { at, offset, limit } of cut)
+    expect(takeLines(text, { offset, limit }).replace(/\n\[\d+ more lines; .*\]$/, '')).toBe(
+      `[result] ${messages[at - 1]?.content}`,
+    )
 })
 
 test('a full conversation of short results is summarized as before', async () => {

@@ -3,6 +3,8 @@ import { findToolName } from '@flotilla/protocol/findable-tools'
 import type { PromptMessage } from '../llm/language-model.ts'
 import { madeCall } from '../tools/made-call.ts'
 import { estimateMessage } from './estimate-tokens.ts'
+import { linesInTranscript } from './render-transcript.ts'
+import type { TranscriptLines } from './render-transcript.ts'
 
 /** The newest results stay whole. */
 const newestKept = 4
@@ -36,24 +38,35 @@ export function clearableResults(messages: readonly PromptMessage[]): readonly T
 /** Tokens that clearing these results saves, by the rough count. Pure. */
 export function savedByClearing(results: readonly ToolMessage[]): number {
   return results.reduce(
-    (sum, result) => sum + estimateMessage(result) - estimateMessage(cleared(result, '')),
+    (sum, result) => sum + estimateMessage(result) - estimateMessage(cleared(result, '', { offset: 0, limit: 0 })),
     0,
   )
 }
 
-/** The conversation with these results cut; each names the file that holds the whole text. Pure. */
+/**
+ * Returns the conversation with these results cut. Each names the file and the lines of its whole text in the
+ * transcript of `results`. Pure.
+ */
 export function withoutResults(
   messages: readonly PromptMessage[],
   results: readonly ToolMessage[],
   keptIn: string,
 ): PromptMessage[] {
-  const gone = new Set<PromptMessage>(results)
-  return messages.map((message) =>
-    message.role === 'tool' && gone.has(message) ? cleared(message, keptIn) : message,
+  const lines = linesInTranscript(results)
+  const places = new Map<PromptMessage, TranscriptLines>(
+    results.flatMap((result, at) => {
+      const place = lines[at]
+      return place === undefined ? [] : [[result, place]]
+    }),
   )
+  return messages.map((message) => {
+    const place = places.get(message)
+    return message.role === 'tool' && place !== undefined ? cleared(message, keptIn, place) : message
+  })
 }
 
-function cleared(result: ToolMessage, keptIn: string): ToolMessage {
+function cleared(result: ToolMessage, keptIn: string, { offset, limit }: TranscriptLines): ToolMessage {
   const beginning = truncatePromptText(result.content, shownChars, ' …')
-  return { ...result, content: sanitizeForPrompt(`${clearedMark}${keptIn} (read_file).]\n${beginning}`) }
+  const handle = `read_file, offset ${offset}, limit ${limit}`
+  return { ...result, content: sanitizeForPrompt(`${clearedMark}${keptIn} (${handle}).]\n${beginning}`) }
 }

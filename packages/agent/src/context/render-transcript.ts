@@ -9,6 +9,24 @@ export function renderTranscript(messages: readonly PromptMessage[], messageMaxC
   return joinPromptText(parts, '\n\n')
 }
 
+/** The lines of one message in a transcript, as `read_file` counts them: the first is 0. */
+export interface TranscriptLines {
+  readonly offset: number
+  readonly limit: number
+}
+
+/** Returns where `renderTranscript` puts each of these messages. Pure. */
+export function linesInTranscript(messages: readonly PromptMessage[]): readonly TranscriptLines[] {
+  let offset = 0
+  return messages.map((message) => {
+    const limit = renderMessage(message).split('\n').length
+    const lines = { offset, limit }
+    // An empty line follows each message.
+    offset += limit + 1
+    return lines
+  })
+}
+
 function renderMessage(message: PromptMessage): PromptText {
   if (message.role === 'tool') return joinPromptText([sanitizeForPrompt('[result]'), message.content], ' ')
   const text = joinPromptText([sanitizeForPrompt(`${message.role}:`), message.content], ' ')

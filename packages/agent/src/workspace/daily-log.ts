@@ -69,7 +69,7 @@ export function createDailyLog(deps: { files: DataFiles; clock: Clock; folder?: 
       return text === null ? null : sanitizeForPrompt(text.trim())
     },
     keepTranscript: async (mark, text) => {
-      const name = `${now().slice(0, 10)}-${mark.replaceAll(/[^A-Za-z0-9_-]/g, '-').slice(0, 100)}.md`
+      const name = `${now().replaceAll(/[:.]/g, '-')}-${mark.replaceAll(/[^A-Za-z0-9_-]/g, '-').slice(0, 100)}.md`
       const path = `${transcriptFolder}/${name}`
       await files.write(path, Buffer.from(text).subarray(0, transcriptMaxBytes))
       await forgetOldTranscripts(files)
@@ -78,7 +78,7 @@ export function createDailyLog(deps: { files: DataFiles; clock: Clock; folder?: 
   }
 }
 
-/** Deletes the oldest transcripts; names begin with their day, so sorting by name sorts by age. */
+/** Deletes the oldest transcripts; names begin with their time, so sorting by name sorts by age. */
 async function forgetOldTranscripts(files: DataFiles): Promise<void> {
   const found = await files.list(transcriptFolder, { recursive: false, entriesMax: transcriptsMax * 10 })
   const names = found.filter(({ kind }) => kind === 'file').map(({ path }) => path)

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Clock } from '@flotilla/protocol/clock'
 import { describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
@@ -212,9 +213,9 @@ describe('update_workspace', () => {
 })
 
 describe('the log of the day', () => {
-  const aLog = () => {
+  const aLog = (at: Clock = clock) => {
     const parts = aWorkspace()
-    return { ...parts, log: createDailyLog({ files: parts.files, clock }) }
+    return { ...parts, log: createDailyLog({ files: parts.files, clock: at }) }
   }
   const dayFile = (data: string): string =>
     readFileSync(join(data, 'workspace', 'memory', '2030-05-10.md'), 'utf8')
@@ -246,15 +247,17 @@ describe('the log of the day', () => {
   })
 
   test('words that leave a conversation are kept whole, in at most a hundred files', async () => {
-    const { data, log } = aLog()
+    let at = now
+    const { data, log } = aLog({ ...clock, now: () => (at += 1) })
     const place = await log.keepTranscript('run_1-../../x', sanitizeForPrompt('w'.repeat(300_000)))
-    expect(place).toBe('workspace/memory/transcripts/2030-05-10-run_1-------x.md')
+    expect(place).toBe('workspace/memory/transcripts/2030-05-10T12-00-00-001Z-run_1-------x.md')
     expect(readFileSync(join(data, place), 'utf8')).toHaveLength(300_000)
-    for (let run = 0; run < 104; run += 1)
-      await log.keepTranscript(`run_x${100 + run}`, sanitizeForPrompt('w'))
+    // Ids of runs are random, so the newest file of a day may have the first name.
+    for (let run = 203; run >= 100; run -= 1)
+      await log.keepTranscript(`run_x${run}`, sanitizeForPrompt('w'))
     const names = readdirSync(join(data, 'workspace', 'memory', 'transcripts'))
-    expect(names).toHaveLength(100)
-    expect(names).toContain('2030-05-10-run_x203.md')
+    const kept = names.map((name) => name.slice(-'run_x100.md'.length))
+    expect(kept.toSorted()).toEqual(Array.from({ length: 100 }, (_, run) => `run_x${100 + run}.md`))
   })
 })
 
