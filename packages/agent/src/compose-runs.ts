@@ -85,7 +85,6 @@ export function composeRuns(deps: {
       bootstrap,
       observations: kind === 'operator' && mode === 'heartbeat' ? await readObservations(files) : noText,
       learnings: chosen ?? (await currentLearnings()),
-      now: clock.now(),
     })
   }
   const newSubagentPool = () =>

@@ -169,6 +169,10 @@ test('an answer comes into the conversation in which it was asked for, and nothi
     'Your question about task task_1 was answered by human:cli: the second\nContinue the task from where you stopped.',
   )
   expect(words.filter((text) => text?.startsWith('Task task_1'))).toHaveLength(1)
+  // The time is in the messages, so that a task that continues on another day keeps its cached prompt.
+  expect(words[1]).toMatch(/\n\n\[It is [A-Z][a-z]+, \d{4}-\d\d-\d\d \d\d:\d\d UTC\.\]$/)
+  expect(after?.messages[0]).toEqual(before?.messages[0])
+  expect(words[0]).not.toContain(String(new Date().getUTCFullYear()))
 })
 
 test('a task whose conversation is gone is described again, and an answer does not start as a task', async () => {

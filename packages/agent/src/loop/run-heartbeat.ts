@@ -1,7 +1,7 @@
 import type { HeartbeatResult } from '@flotilla/protocol/agent-api'
 import { heartbeatSession, isQuietReply } from '@flotilla/protocol/heartbeat-reply'
-import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import { momentText } from '../prompt/moment-message.ts'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { withMoment } from '../prompt/moment-message.ts'
 import { recentMessages } from './heartbeat-history.ts'
 import type { LoopState } from './loop-state.ts'
 import { closeTurn, executedRun, loopDepsOf, resumeState } from './turn.ts'
@@ -29,7 +29,6 @@ export async function runHeartbeat(
   const beginning = beginningOf(request.origin, 'outside')
   // A turn that continues the heartbeat, after handed-off work came back, gets the remaining rounds, at least one.
   const used = request.continues ? Math.min(rounds, iterationsMax - 1) : 0
-  const moment = sanitizeForPrompt(momentText(context.clock.now()))
   const state = await resumeState(context, request.runId, {
     messages: [
       ...recentMessages(messages),
@@ -37,7 +36,7 @@ export async function runHeartbeat(
       // before it. It is no message of its own: the last message of the user is what the turn is about.
       {
         role: 'user',
-        content: joinPromptText([sanitizeForPrompt(request.message), moment], '\n\n'),
+        content: withMoment(sanitizeForPrompt(request.message), context.clock.now()),
         by: 'other',
       },
     ],

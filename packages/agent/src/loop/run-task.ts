@@ -8,7 +8,7 @@ import { closeTurn, endOfLoop, executedRun, loopDepsOf, resumeState } from './tu
 import type { RunContext } from './loop-deps.ts'
 import type { ExecutedRun } from './run-slot.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
-import { momentMessage } from '../prompt/moment-message.ts'
+import { momentMessage, withMoment } from '../prompt/moment-message.ts'
 import type { Session } from './sessions.ts'
 import { taskSession } from './run-request.ts'
 import type { RunRequest } from './run-request.ts'
@@ -64,7 +64,8 @@ function beginningWith(
 ): { messages: PromptMessage[]; flushed?: boolean } {
   const { answer, task_id: taskId } = assignment
   if (answer === undefined || !isContinued(assignment, before)) {
-    return { messages: [{ role: 'user', content: describeTask(assignment), by: 'other' }] }
+    const content = withMoment(describeTask(assignment), now)
+    return { messages: [{ role: 'user', content, by: 'other' }] }
   }
   const notice = sanitizeForPrompt(
     `Your question about task ${taskId} was answered by ${answer.by}: ${answer.text}\nContinue the task from where you stopped.`,

@@ -6,9 +6,6 @@ import { promptParts } from '@flotilla/protocol/prompt-parts'
 /** The kind of work: a turn of a conversation, a task, a heartbeat, or a part of any as a sub-agent. */
 export type PromptMode = 'chat' | 'task' | 'heartbeat' | 'subagent'
 
-/** Modes whose prompt contains the date. In others each message has its time, so a new day changes no prompt. */
-const datedModes: readonly PromptMode[] = ['task', 'subagent']
-
 export interface SystemPromptParts {
   readonly agentId: string
   readonly role: PromptText
@@ -19,15 +16,13 @@ export interface SystemPromptParts {
   readonly observations: PromptText
   /** Earlier failures and corrections; empty without any. */
   readonly learnings: PromptText
-  /** Milliseconds since 1970. */
-  readonly now: number
 }
 
 /**
  * The system prompt. Pure. What all runs of the agent share comes first, up to the bootstrap files and the notes of
  * tools (`withPromptNotes`), so that a provider's prompt cache of one run also serves runs of other kinds. Then come
- * the rules of this kind, the learnings, and last, for work without timed messages, the date. The time of a message
- * is not part of it (`moment-message`).
+ * the rules of this kind and the learnings. The time is no part of it, so that a new day changes no prompt: it is in the
+ * messages (`moment-message`).
  */
 export function buildSystemPrompt(parts: SystemPromptParts): PromptText {
   const sections: PromptText[] = [
@@ -38,9 +33,6 @@ export function buildSystemPrompt(parts: SystemPromptParts): PromptText {
     modeRules[parts.mode],
     parts.observations,
     parts.learnings,
-    datedModes.includes(parts.mode)
-      ? sanitizeForPrompt(`Today is ${new Date(parts.now).toISOString().slice(0, 10)} (UTC).`)
-      : sanitizeForPrompt(''),
   ]
   return joinPromptText(
     sections.filter((section) => section !== ''),

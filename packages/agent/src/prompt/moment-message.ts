@@ -1,8 +1,9 @@
-import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptMessage } from '../llm/language-model.ts'
 
 /** Returns the text of a time for the model: `[It is Monday, 2026-11-30 09:15 UTC.]`. `now` in milliseconds since 1970. */
-export function momentText(now: number): string {
+function momentText(now: number): string {
   const date = new Date(now)
   const weekday = date.toLocaleDateString('en-GB', { weekday: 'long', timeZone: 'UTC' })
   return `[It is ${weekday}, ${date.toISOString().slice(0, 16).replace('T', ' ')} UTC.]`
@@ -14,6 +15,14 @@ export function momentText(now: number): string {
  */
 export function momentMessage(now: number): PromptMessage {
   return { role: 'user', content: sanitizeForPrompt(momentText(now)) }
+}
+
+/**
+ * Returns text with the time behind it, for a message whose conversation begins with it: the time is no message of its
+ * own there, because the first message is the work itself. `now` in milliseconds since 1970. Pure.
+ */
+export function withMoment(text: PromptText, now: number): PromptText {
+  return joinPromptText([text, sanitizeForPrompt(momentText(now))], '\n\n')
 }
 
 /** Pure. */

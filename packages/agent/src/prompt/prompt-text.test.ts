@@ -39,7 +39,6 @@ const parts = (): SystemPromptParts => ({
   bootstrap: raw,
   // @ts-expect-error learnings contain output of tools
   learnings: raw,
-  now: 0,
 })
 const rounds = (work: LoopWork): LoopWork => ({
   ...work,

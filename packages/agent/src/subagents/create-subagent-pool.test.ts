@@ -47,6 +47,9 @@ describe('a pool of sub-agents', () => {
       ['a', 'b', 'c'].map((goal) => ({ goal, state: 'complete', result: `${goal} is done`, tokens: 10 })),
     )
     expect(harness.goals()).toEqual(['lead', 'a', 'b', 'c'])
+    // A sub-agent reads the time behind its goal: its instructions, which all sub-agents share, have none.
+    const asked = harness.model.thoughts.find(({ goal }) => goal === 'a')?.request.messages[1]?.content
+    expect(asked).toMatch(/^a\n\n\[It is [^\]]+ UTC\.\]$/)
   })
 
   test('a pool of sub-agents has room again as soon as one has ended', async () => {

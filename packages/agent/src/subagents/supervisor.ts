@@ -5,6 +5,7 @@ import type { ParentLoop } from '../loop/loop-deps.ts'
 import { freshState } from '../loop/loop-state.ts'
 import { leastTrusted } from '../memory/trust.ts'
 import type { Trust } from '../memory/trust.ts'
+import { withMoment } from '../prompt/moment-message.ts'
 import { cutMiddle } from '../tools/cut-middle.ts'
 import { toolOutputMaxChars } from '../tools/execute-tool-call.ts'
 import { formatUnread, outcomeUnknown } from './format-notices.ts'
@@ -84,7 +85,7 @@ export function createSupervisor(
         inputHash: '',
         startedAt: clock.now(),
         step: 0,
-        messages: [{ role: 'user', content: sanitizeForPrompt(goal) }],
+        messages: [{ role: 'user', content: withMoment(sanitizeForPrompt(goal), clock.now()) }],
         rounds: { turn: 0, session: 0, continues: 0 },
       })
       const controller = new AbortController()

@@ -38,7 +38,9 @@ export function aThinkingModel(think: Think): LanguageModel & { readonly thought
     thoughts,
     answer: async (request, _onText, signal) => {
       signal.throwIfAborted()
-      const goal = request.messages.find(({ role }) => role === 'user')?.content ?? ''
+      const first = request.messages.find(({ role }) => role === 'user')?.content ?? ''
+      // The goal of a sub-agent has the time behind it.
+      const goal = first.replace(/\n\n\[It is [^\]]+ UTC\.\]$/, '')
       const turn = request.messages.filter(({ role }) => role === 'assistant').length
       const thought = { goal, turn, request: { ...request, messages: [...request.messages] }, signal }
       thoughts.push(thought)
