@@ -1,3 +1,4 @@
+import { asideAnswerTokensMax } from '@flotilla/protocol/aside-call'
 import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { LanguageModel, PromptMessage } from '../llm/language-model.ts'
@@ -8,7 +9,6 @@ import { madeCall } from '../tools/made-call.ts'
 
 /** Asks the model what to remember and how to summarize, without adding these questions to the conversation. */
 
-const answerTokensMax = 1500
 const messageMaxChars = 4000
 const summaryMaxChars = 6000
 const factsMax = 20
@@ -36,7 +36,7 @@ async function askAside(
       tools: [],
       mayCallTools: false,
       purpose: 'aside',
-      answerTokensMax,
+      answerTokensMax: asideAnswerTokensMax,
     },
     () => undefined,
     signal,

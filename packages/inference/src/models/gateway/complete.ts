@@ -10,7 +10,7 @@ import { isFromAgentProcess, openCall } from './open-call.ts'
 import type { AgentCaller, Opened } from './open-call.ts'
 import { chooseModel, nextStep } from './failover.ts'
 import type { Candidate, Choice, Failure } from './failover.ts'
-import { withAnswerSettings, withChosenModel } from './run-choice.ts'
+import { purposeOf, withAnswerSettings, withChosenModel } from './run-choice.ts'
 import { standInChain } from './stand-in.ts'
 import type { StandIn } from './stand-in.ts'
 import { awaitFirstToken } from './await-first-token.ts'
@@ -61,7 +61,7 @@ export interface CompletionInput {
   readonly betas?: readonly string[]
   /** Whether the client retries an answer that was cut off by a bound that the client did not choose. */
   readonly asksAgain?: boolean
-  /** The purpose of the call in its run; if omitted, it is part of the conversation. */
+  /** The purpose of the call in its run, as the caller states it; if omitted, it is part of the conversation. */
   readonly purpose?: CallPurpose
 }
 
@@ -136,8 +136,8 @@ interface ModelCall {
 /** Reads the body, finds the models that may answer it, and fetches its remote media. */
 async function resolve(parts: Parts, caller: AgentCaller, input: CompletionInput): Promise<ModelCall> {
   const { agentId } = caller
-  const purpose = input.purpose ?? 'loop'
   const read = readBounded(parts.apiFormat, input)
+  const purpose = purposeOf(input.purpose ?? 'loop', read)
   const playing = standInChain(parts, caller, { read, purpose })
   const own = () => fallbackChain(parts, agentId, allowedModel(parts, agentId, read.model))
   const chain =

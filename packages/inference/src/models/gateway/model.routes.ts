@@ -80,13 +80,13 @@ function callOf(gate: ModelSurface['gate'], { raw, gone }: AdmittedCall): Comple
     signal: gone(),
     betas: namesIn(raw.headers['anthropic-beta']),
     asksAgain: raw.headers[headers.asksAgain] === '1',
-    purpose: purposeOf(raw.headers[headers.callPurpose]),
+    purpose: statedPurpose(raw.headers[headers.callPurpose]),
     hold: (bytes) => gate.hold(raw, bytes),
     keep: () => gate.keep(raw),
   }
 }
 
-function purposeOf(header: string | string[] | undefined): CallPurpose {
+function statedPurpose(header: string | string[] | undefined): CallPurpose {
   return header === 'subagent' || header === 'aside' ? header : 'loop'
 }
 

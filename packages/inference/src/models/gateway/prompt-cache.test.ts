@@ -124,7 +124,14 @@ async function sent(
       [headers.runFence]: '1',
       ...(purpose === undefined ? {} : { [headers.callPurpose]: purpose }),
     },
-    body: JSON.stringify({ model, messages, tools, max_tokens: 100, stream: true }),
+    // A question beside the conversation has no tools.
+    body: JSON.stringify({
+      model,
+      messages,
+      ...(purpose === 'aside' ? {} : { tools }),
+      max_tokens: 100,
+      stream: true,
+    }),
   })
   expect(await reply.text()).not.toContain('"error"')
   return gateway.upstream.calls.at(-1)?.body ?? {}
@@ -187,7 +194,9 @@ describe('the marks of a call', () => {
 
   test('the marks of a call are left out beside the conversation, and from calls of programs, which write their own', async () => {
     const gateway = await startLlmGateway('anthropic', model)
-    expect(marksOf(await sent(gateway, { model, messages, purpose: 'aside' }))).toEqual([])
+    // It is long enough that a part of the conversation would be marked.
+    const long = [{ role: 'user', content: 'word '.repeat(4000) }]
+    expect(marksOf(await sent(gateway, { model, messages: long, purpose: 'aside' }))).toEqual([])
     expect(marksOf(await sent(gateway, { model, messages }, 'scout'))).toEqual([])
     await gateway.close()
   })

@@ -48,8 +48,9 @@ async function sentIn(
       if (body['model'] === call.refused) refuse(response, 401, { message: 'no' })
       else answerWhole(response)
     })
+    const bound = call.purpose === 'aside' && call.body === undefined ? { max_tokens: 1500 } : {}
     await parts.complete(callerOf(call.token ?? 'door'), {
-      body: completionBody({ model, ...call.body }),
+      body: completionBody({ model, ...bound, ...call.body }),
       signal: new AbortController().signal,
       purpose: call.purpose ?? 'loop',
     })
@@ -85,6 +86,16 @@ describe('the model of a kind of run', () => {
   test('summaries and facts of any run are asked of models.compaction', async () => {
     for (const kind of ['chat', 'task', 'heartbeat'] as const)
       expect(modelsIn(await sentIn(kind, chosen, { purpose: 'aside' }))).toEqual(['gpt-5-mini'])
+  })
+
+  test('a call that is no short question without tools is part of the conversation, whatever purpose it states', async () => {
+    const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }]
+    const answers = { chat: { max_output_tokens: 2000 } }
+    for (const body of [{ max_tokens: 1500, tools }, { max_tokens: 1501 }, {}, { max_tokens: 1500, n: 2 }]) {
+      const [sent] = await sentIn('chat', { ...chosen, answers }, { purpose: 'aside', body })
+      expect(sent).toMatchObject({ model: 'big' })
+      expect(sent?.['max_tokens']).toBe(Math.min(2000, 'max_tokens' in body ? body.max_tokens : 2000))
+    }
   })
 
   test('without these settings the model of the agent answers', async () => {

@@ -1,5 +1,6 @@
 import type { AnswerSettings, Settings, ThinkingEffort } from '@flotilla/foundation/config'
 import { answerKinds } from '@flotilla/foundation/config'
+import { asideAnswerTokensMax } from '@flotilla/protocol/aside-call'
 import type { RunKind } from '@flotilla/protocol/run'
 import type { RunQueries } from '@flotilla/work/runs'
 import type { CatalogModel } from '../catalog/model-catalog.ts'
@@ -31,6 +32,20 @@ export interface RunChoiceDeps extends FallbackDeps, Pick<OpenCallDeps, 'apiForm
 export interface ChosenCall {
   readonly caller: AgentCaller
   readonly purpose: CallPurpose
+}
+
+/**
+ * Returns the purpose of a call. The agent states it, and a taken-over agent may state a false one: a question beside
+ * the conversation gets the model that the owner chose for summaries and no answer settings. Therefore only a call
+ * without tools and with a short answer is one; every other call is part of the conversation. Pure.
+ */
+export function purposeOf(
+  stated: CallPurpose,
+  { forwarded, maxTokens, answers }: Pick<CallParameters, 'forwarded' | 'maxTokens' | 'answers'>,
+): CallPurpose {
+  if (stated !== 'aside') return stated
+  const isShort = maxTokens !== null && maxTokens.value <= asideAnswerTokensMax && answers === 1
+  return isShort && forwarded['tools'] === undefined ? 'aside' : 'loop'
 }
 
 /** Returns the kind of run that a call of an agent process belongs to; null for calls of programs. */
