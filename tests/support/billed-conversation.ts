@@ -27,18 +27,19 @@ export const wires: Readonly<
 /** Settings of the mesh, and the models that the settings choose for a purpose, whose calls are billed too. */
 interface BilledSettings extends Readonly<Record<string, unknown>> {
   readonly chosen?: Readonly<Record<string, string>>
+  /** The window of the models; by default so large that the agent makes no extra call to extract facts. */
+  readonly windowTokens?: number
 }
 
 /** Starts a mesh whose agents use a provider that bills. The caller stops the mesh. */
 export async function startBilledMesh(
   wire: Wire,
   { port }: CachingProvider,
-  { chosen = {}, ...settings }: BilledSettings = {},
+  { chosen = {}, windowTokens = 1_000_000, ...settings }: BilledSettings = {},
 ): Promise<MeshProcess> {
   const { kind, provider, model } = wires[wire]
   const price = { input_per_mtok: 3, cached_input_per_mtok: 0.3, output_per_mtok: 15 }
-  // The window is large, so that the agent makes no extra call to extract facts.
-  const billed = { context: 1_000_000, price }
+  const billed = { context: windowTokens, price }
   const mesh = await startMesh({
     environment: { FLOTILLA_LOG_LEVEL: 'warn' },
     settings: {

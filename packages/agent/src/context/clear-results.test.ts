@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { PromptMessage } from '../llm/language-model.ts'
 import { takeLines } from '../builtin-tools/files.ts'
 import { createScriptedModel } from '../llm/scripted-model.ts'
+import type { TokenCounter } from './count-tokens.ts'
 import { aContextKeeper, aDailyLog, aModelFactStore } from '../testing/context-parts.ts'
 import { aState, noMesh, noProvenance } from '../testing/loop-parts.ts'
 import { clearableResults, savedByClearing, withoutResults } from './clear-results.ts'
@@ -41,7 +42,12 @@ test('a cleared result names the file of the whole text, keeps its beginning and
   expect(sizeOf(messages) - sizeOf(after)).toBeGreaterThan(savedByClearing(clearableResults(messages)) * 0.9)
 })
 
-function aTurn(messages: readonly PromptMessage[], windowTokens: number, dailyLog = aDailyLog().dailyLog) {
+function aTurn(
+  messages: readonly PromptMessage[],
+  windowTokens: number,
+  dailyLog = aDailyLog().dailyLog,
+  tokenizer: TokenCounter | null = null,
+) {
   const state = aState('the question')
   state.messages.push(...messages)
   const model = createScriptedModel(Array.from({ length: 6 }, () => ({ text: '[]' })))
@@ -56,7 +62,7 @@ function aTurn(messages: readonly PromptMessage[], windowTokens: number, dailyLo
     pinFirst: false,
     saveCheckpoint: async () => undefined,
   }
-  const keeper = aContextKeeper({ modelFacts: aModelFactStore(windowTokens), dailyLog })
+  const keeper = aContextKeeper({ modelFacts: aModelFactStore(windowTokens), dailyLog, tokenizer })
   const request = { notices: [], mayCallTools: true, answerTokensMax: null, onText: () => undefined }
   return { state, model, ask: () => keeper.ask(turn, request) }
 }
@@ -95,6 +101,17 @@ test('the lines that a cleared result names hold its whole text, and nothing of 
     expect(takeLines(text, { offset, limit }).replace(/\n\[\d+ more lines; .*\]$/, '')).toBe(
       `[result] ${messages[at - 1]?.content}`,
     )
+})
+
+test('old results go first too where the tokenizer counts a multiple of the rough count', async () => {
+  // Two results can be cut: 22 % of the window by the tokenizer, 14 % by the rough count.
+  const messages = results(6, 5000)
+  const tokenizer = { count: async (counted: readonly PromptMessage[]) => sizeOf(counted) * 1.6 }
+  const windowTokens = Math.ceil((sizeOf(messages) * 1.6) / 0.75)
+  const { state, ask } = aTurn(messages, windowTokens, aDailyLog().dailyLog, tokenizer)
+  await ask()
+  expect(state.messages.some(isSummary)).toBe(false)
+  expect(JSON.stringify(state.messages).match(/Cut to save space/g)).toHaveLength(2)
 })
 
 test('a full conversation of short results is summarized as before', async () => {

@@ -193,8 +193,11 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
   }
 }
 
-function isWorthClearing({ tokens, counted, windowTokens }: ContextSize, savedRough: number): boolean {
-  return (savedRough * tokens) / Math.max(1, counted) >= windowTokens * clearMinShare
+function isWorthClearing(size: ContextSize, savedRough: number): boolean {
+  const { tokens, counted, frameCounted, rough, windowTokens } = size
+  // A tokenizer may count a multiple of the rough count, for example for numbers.
+  const savedCounted = savedRough * (Math.max(1, counted - frameCounted) / Math.max(1, rough))
+  return (savedCounted * tokens) / Math.max(1, counted) >= windowTokens * clearMinShare
 }
 
 /** True if the requested model answered: a fallback model counts tokens in its own way. */

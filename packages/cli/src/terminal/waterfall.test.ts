@@ -66,6 +66,18 @@ describe('a waterfall', () => {
     expect(lines[1]).toMatch(/model-failed, cut off$/)
   })
 
+  test('a waterfall names why a call lost the cache before it cuts a long line', () => {
+    const attributes = {
+      'gen_ai.usage.input_tokens': 123_456,
+      'gen_ai.usage.output_tokens': 1234,
+      'gen_ai.usage.cache_read.input_tokens': 98_765,
+      'flotilla.cache_break': 'system INSTRUCTIONS.md',
+      'flotilla.cost_usd': 0.5,
+    }
+    const lines = drawn(aSpan({ span_id: 'run' }), aSpan({ span_id: 'x', parent_id: 'run', attributes }))
+    expect(lines[1]).toContain('cache lost: system INSTRUCTIONS.md')
+  })
+
   test('a waterfall comes to an end and obeys nothing, whatever a trace says', () => {
     const lines = drawn(
       aSpan({ span_id: 'a', parent_id: 'b', name: '\u001B[2J' }),

@@ -67,10 +67,11 @@ function afterWords(span: SpanView): string {
   if (state !== undefined) parts.push(String(state))
   const [input, output] = [attributes['gen_ai.usage.input_tokens'], attributes['gen_ai.usage.output_tokens']]
   if (input !== undefined) parts.push(`${input} → ${output ?? 0} tokens`)
-  const cached = attributes['gen_ai.usage.cache_read.input_tokens']
-  if (typeof cached === 'number' && cached > 0) parts.push(`${cached} from the cache`)
+  // It comes early, because a long line is cut at its end.
   const lost = attributes['flotilla.cache_break']
   if (lost !== undefined) parts.push(`cache lost: ${String(lost)}`)
+  const cached = attributes['gen_ai.usage.cache_read.input_tokens']
+  if (typeof cached === 'number' && cached > 0) parts.push(`${cached} from the cache`)
   const cost = attributes['flotilla.cost_usd']
   if (typeof cost === 'number' && cost > 0) parts.push(formatUsd(cost))
   const error = attributes['error.type']

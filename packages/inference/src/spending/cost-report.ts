@@ -37,10 +37,13 @@ export interface CostReport {
   readonly rows: CostRow[]
 }
 
-export type ReportCosts = (
-  caller: Caller,
-  query: { readonly by: CostKey; readonly days: number },
-) => CostReport
+export interface CostQuery {
+  readonly by: CostKey
+  /** The number of days, including today (UTC). */
+  readonly days: number
+}
+
+export type ReportCosts = (caller: Caller, query: CostQuery) => CostReport
 
 /** Where the sums of each grouping are, what its keys are, and the day of a row. */
 const ofDays = { calls: 'spend_daily', caches: 'spend_cache', day: 'day', at: 'day' } as const
@@ -90,45 +93,51 @@ interface Sum {
 }
 
 /** The spending of the last days including today; deleted agents are still listed. Problem `denied`. */
-export function createReportCosts(deps: {
+export function createReportCosts(deps: CostsDeps & { readonly guard: Guard }): ReportCosts {
+  return (caller, query) => {
+    deps.guard(caller, { do: 'view-fleet' })
+    return costsOf(deps, query)
+  }
+}
+
+export interface CostsDeps {
   readonly database: Database
   readonly clock: Clock
-  readonly guard: Guard
-}): ReportCosts {
-  return (caller, { by, days }) => {
-    deps.guard(caller, { do: 'view-fleet' })
-    const now = deps.clock.now()
-    const listed = Array.from({ length: days }, (_, index) => utcDay(now - (days - 1 - index) * dayMs))
-    const from = listed[0] ?? utcDay(now)
-    const { calls, day, key, at } = groupings[by]
-    const found = deps.database
-      .prepare(
-        `SELECT ${key} AS key, ${day} AS day, ${summed('cost_nano')} AS nano, ${summed('unconfirmed_nano')} AS unconfirmed, ${summed('calls')} AS calls,
-          ${summed('prompt_tokens')} AS prompt, ${summed('completion_tokens')} AS completion FROM ${calls} WHERE ${at} >= ? GROUP BY 1, 2`,
-      )
-      .all(from)
-      .map((row) => foundSchema.parse(row))
-    const caches = cachesBy(deps.database, groupings[by], from)
-    const place = new Map(listed.map((one, index) => [one, index]))
-    const byKey = new Map<string, { sum: Sum; daily: number[] }>()
-    const total = emptySum()
-    for (const row of found) {
-      let known = byKey.get(row.key)
-      if (!known)
-        byKey.set(row.key, (known = { sum: emptySum(), daily: by === 'hour' ? [] : listed.map(() => 0) }))
-      const more = { ...row, cache: caches(row.key, row.day) }
-      add(known.sum, more)
-      add(total, more)
-      const index = place.get(row.day)
-      if (index !== undefined && by !== 'hour')
-        known.daily[index] = (known.daily[index] ?? 0) + usdFromNano(row.nano)
-    }
-    const rows = [...byKey].map(([key, { sum, daily }]) => ({ key, ...totalView(sum), daily_usd: daily }))
-    rows.sort(
-      by === 'day' || by === 'hour' ? byName : (one, other) => other.usd - one.usd || byName(one, other),
+}
+
+/** Returns the report without asking who reads it. */
+export function costsOf(deps: CostsDeps, { by, days }: CostQuery): CostReport {
+  const now = deps.clock.now()
+  const listed = Array.from({ length: days }, (_, index) => utcDay(now - (days - 1 - index) * dayMs))
+  const from = listed[0] ?? utcDay(now)
+  const { calls, day, key, at } = groupings[by]
+  const found = deps.database
+    .prepare(
+      `SELECT ${key} AS key, ${day} AS day, ${summed('cost_nano')} AS nano, ${summed('unconfirmed_nano')} AS unconfirmed, ${summed('calls')} AS calls,
+        ${summed('prompt_tokens')} AS prompt, ${summed('completion_tokens')} AS completion FROM ${calls} WHERE ${at} >= ? GROUP BY 1, 2`,
     )
-    return { by, from, to: listed.at(-1) ?? from, total: totalView(total), rows }
+    .all(from)
+    .map((row) => foundSchema.parse(row))
+  const caches = cachesBy(deps.database, groupings[by], from)
+  const place = new Map(listed.map((one, index) => [one, index]))
+  const byKey = new Map<string, { sum: Sum; daily: number[] }>()
+  const total = emptySum()
+  for (const row of found) {
+    let known = byKey.get(row.key)
+    if (!known)
+      byKey.set(row.key, (known = { sum: emptySum(), daily: by === 'hour' ? [] : listed.map(() => 0) }))
+    const more = { ...row, cache: caches(row.key, row.day) }
+    add(known.sum, more)
+    add(total, more)
+    const index = place.get(row.day)
+    if (index !== undefined && by !== 'hour')
+      known.daily[index] = (known.daily[index] ?? 0) + usdFromNano(row.nano)
   }
+  const rows = [...byKey].map(([key, { sum, daily }]) => ({ key, ...totalView(sum), daily_usd: daily }))
+  rows.sort(
+    by === 'day' || by === 'hour' ? byName : (one, other) => other.usd - one.usd || byName(one, other),
+  )
+  return { by, from, to: listed.at(-1) ?? from, total: totalView(total), rows }
 }
 
 const cacheSchema = z.object({

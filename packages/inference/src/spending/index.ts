@@ -44,7 +44,7 @@ export function spendingModule(kernel: InferenceKernel, needs: SpendingNeeds): M
           noticesOf: kernel.inferenceEvents.setNotices.ask,
         }),
     },
-    metrics: spending.costs.metrics,
+    metrics: spending.metrics,
     start: () => {
       kernel.log.info(
         { leftOpen: spending.found.leftOpen },

@@ -1,4 +1,5 @@
 import type { RefuseAboveCeiling } from '@flotilla/identity/access'
+import type { Metric } from '@flotilla/identity/kernel'
 import type { AgentBriefing } from '@flotilla/fleet/agents'
 import { isJournaled } from '@flotilla/foundation/journal'
 import type { RunLifecycle, RunQueries } from '@flotilla/work/runs'
@@ -8,6 +9,7 @@ import { scopeText } from './budget-scope.ts'
 import type { BudgetLimits } from './budget-scope.ts'
 import { createBudgetTable } from './budget-table.ts'
 import { createBudgetWarnings } from './budget-warnings.ts'
+import { cacheMetrics } from './cache-metrics.ts'
 import { createReportCosts } from './cost-report.ts'
 import type { ReportCosts } from './cost-report.ts'
 import { createGiveFirstFleetBudget } from './first-fleet-budget.ts'
@@ -33,6 +35,7 @@ export interface Spending extends Pick<Reservations, 'reserve' | 'settle' | 'ref
   /** Includes finished calls that were not written yet. */
   readonly report: ReportCosts
   readonly costs: AgentCosts
+  metrics(): readonly Metric[]
   readonly budgets: {
     readonly set: SetBudget
     readonly setAgentProject: SetAgentProject
@@ -118,6 +121,7 @@ export function createSpending(
       return reportCosts(caller, query)
     },
     costs,
+    metrics: () => [...costs.metrics(), ...cacheMetrics({ ...kernel, agents })],
     budgets: {
       set: setBudget,
       setAgentProject: createSetAgentProject(editing),

@@ -73,6 +73,14 @@ describe('why a call does not repeat the previous prompt', () => {
     ).toBeNull()
   })
 
+  test('a part that comes behind all others is named, and not the part before it', () => {
+    const kind = '\n\nThis run is a turn of a conversation.'
+    const before = { ...usual, system: prompt([groups('- tasks: your tasks')]) + kind }
+    const after = { ...usual, system: prompt([groups('- tasks: your tasks', '- skill: tools that you wrote (add)')]) + kind }
+    expect(breakBetween(prefix(before), prefix(after))).toBe('system skills')
+    expect(breakBetween(prefix(after), prefix(before))).toBe('system skills')
+  })
+
   test('another model', () => {
     expect(breakBetween(prefix(usual), prefix(usual, 'b/m'))).toBe('model')
   })

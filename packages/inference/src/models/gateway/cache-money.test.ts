@@ -5,6 +5,7 @@ import { workerCaller } from '../../../../../tests/support/model-harness.ts'
 import { completionBody, withModelPath } from '../../../../../tests/support/model-path.ts'
 import { usageReading } from './usage-reading.ts'
 import { createPriceList } from '../catalog/price-list.ts'
+import { cacheMetrics } from '../../spending/cache-metrics.ts'
 import { createReportCosts } from '../../spending/cost-report.ts'
 import { agentScope, utcDay } from '../../spending/sum-scopes.ts'
 
@@ -119,6 +120,35 @@ describe('money of calls with a prompt cache', () => {
       expect(report(person, { by: 'model', days: 1 }).rows).toMatchObject([
         { key: model, cache: { written_tokens: 50, read_tokens: 0, saved_usd: (-50 * 750) / 1e9 } },
       ])
+    })
+  })
+
+  test('the metrics of an agent state the share of its tokens that were cached, and what that saved', async () => {
+    await withModelPath({ settings, agentModel: model }, async ({ upstream, parts }) => {
+      upstream.answerWith((_call, response) =>
+        answerWhole(response, undefined, {
+          prompt_tokens: 50,
+          completion_tokens: 1,
+          prompt_tokens_details: { cached_tokens: 20 },
+        }),
+      )
+      const samplesOf = (...ids: string[]) => {
+        parts.spending.flush()
+        const agents = { list: () => ids.map((id) => ({ id })) }
+        const metrics = cacheMetrics({ clock: parts.deps.clock, database: parts.database, agents })
+        return Object.fromEntries(metrics.map(({ name, samples }) => [name, samples]))
+      }
+      const none = { flotilla_cache_hit_today_ratio: [], flotilla_cache_saved_today_usd: [] }
+      expect(samplesOf('scout')).toEqual(none)
+      const body = completionBody({ model, max_tokens: 8 })
+      await parts.complete(workerCaller, { body, signal: new AbortController().signal })
+      const labels = { agent: 'scout' }
+      expect(samplesOf('scout', 'idle')).toEqual({
+        flotilla_cache_hit_today_ratio: [{ labels, value: 0.4 }],
+        flotilla_cache_saved_today_usd: [{ labels, value: expect.closeTo(20 * 2.7e-6, 9) }],
+      })
+      // An agent that was deleted has no series.
+      expect(samplesOf('idle')).toEqual(none)
     })
   })
 
