@@ -94,7 +94,7 @@ test.each(wires)(
   'cut results and a compaction keep tools and instructions in the cache of %s, and each costs one call',
   async (wire) => {
     // The tokenizer of OpenAI's models counts twice the tokens for these results, of which the newest four stay whole.
-    const windowTokens = wire === 'anthropic' ? 16_000 : 32_000
+    const windowTokens = wire === 'anthropic' ? 16_000 : 26_000
     const { provider, mesh } = await aBilledMesh(wire, { windowTokens })
     await converse(mesh, provider, 'worker')
     await converse(mesh, provider, 'worker')
