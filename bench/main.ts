@@ -25,6 +25,7 @@ import { moneyBench } from './money.ts'
 import { policyBench } from './policy.ts'
 import { runsBench } from './runs.ts'
 import { promptCacheBench } from './prompt-cache.ts'
+import { promptCacheRivalsBench } from './prompt-cache-rivals.ts'
 import { renderTable } from './table.ts'
 import { wakeBench } from './wake.ts'
 import { walletBench } from './wallet.ts'
@@ -37,6 +38,7 @@ const benches: readonly Bench[] = [
   agentLinkBench,
   modelGatewayBench,
   promptCacheBench,
+  promptCacheRivalsBench,
   egressBench,
   inspectionBench,
   policyBench,

@@ -86,18 +86,27 @@ export async function beat(
   return provider.bills().slice(before)
 }
 
+/** Returns the commands of a turn of that conversation: each prints some 6 KB, different for each command. */
+export function commandsOf(turn: number, count = commandsByTurn[turn] ?? 0): readonly string[] {
+  const done = commandsByTurn.slice(0, turn).reduce((sum, of) => sum + of, 0)
+  return Array.from({ length: count }, (_, at) => {
+    const first = (done + at + 1) * 10_000
+    return `seq ${first} ${first + 1000}`
+  })
+}
+
+/** The question of a turn, and the answer that ends it. */
+export const questionOf = (turn: number): string =>
+  `Question ${turn}: count for me, and say what you have seen.`
+export const answerOf = (turn: number): string => `Answer ${turn}: counted.`
+
 /** Runs one turn of that conversation with this many commands. Rejects if the turn does not end as scripted. */
 export async function askScripted(
   mesh: MeshProcess,
   provider: CachingProvider,
   { agent, turn, commands }: { readonly agent: string; readonly turn: number; readonly commands: number },
 ): Promise<readonly PromptBill[]> {
-  const done = commandsByTurn.slice(0, turn).reduce((sum, count) => sum + count, 0)
-  const calls = Array.from({ length: commands }, (_, at) => {
-    // Some 6 KB of output, different for each command.
-    const first = (done + at + 1) * 10_000
-    return { command: `seq ${first} ${first + 1000}` }
-  })
+  const calls = commandsOf(turn, commands).map((command) => ({ command }))
   return askCalling(mesh, provider, { agent, turn, calls })
 }
 
@@ -112,10 +121,9 @@ export async function askCalling(
   }: { readonly agent: string; readonly turn: number; readonly calls: readonly ScriptedAnswer[] },
 ): Promise<readonly PromptBill[]> {
   const before = provider.bills().length
-  provider.script([...calls, { words: `Answer ${turn}: counted.` }])
-  const question = `Question ${turn}: count for me, and say what you have seen.`
-  const run = await mesh.ask(question, { agent, session: 'bench' })
+  provider.script([...calls, { words: answerOf(turn) }])
+  const run = await mesh.ask(questionOf(turn), { agent, session: 'bench' })
   if (run.outcome?.status !== 'done') throw new Error(`a run ended as ${JSON.stringify(run.outcome)}`)
-  if (!run.outcome.text.startsWith(`Answer ${turn}`)) throw new Error(`another answer: ${run.outcome.text}`)
+  if (!run.outcome.text.startsWith(answerOf(turn))) throw new Error(`another answer: ${run.outcome.text}`)
   return provider.bills().slice(before)
 }

@@ -1,6 +1,9 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { expect, test } from 'vitest'
-import { calls } from '../testing/loop-parts.ts'
+import { createScriptedModel } from '../llm/scripted-model.ts'
+import { aState, calls, fakeTool, loopParts } from '../testing/loop-parts.ts'
+import { readLoopState } from './read-loop-state.ts'
+import { runLoop } from './run-loop.ts'
 import { usableCalls } from './usable-calls.ts'
 
 const answer = { text: '', cutOff: false, tokens: 0, promptTokens: 0, answeredBy: null, costUsd: 0 }
@@ -25,4 +28,21 @@ test('ids are unlike each other over the whole conversation, and seals follow th
   const usable = usableCalls({ ...answer, toolCalls, thoughts }, { messages: [...messages], step: 5 })
   expect(usable.toolCalls.map(({ id }) => id)).toEqual(['call_6_0', 'call_6_1_1', 'own', 'call_6_3'])
   expect(usable.thoughts).toEqual([{ ...thoughts[0], id: 'call_6_0' }, thoughts[1], thoughts[2]])
+})
+
+test('the thinking of an answer with calls goes back with it, byte for byte, also after a restart', async () => {
+  const thoughts = [
+    { type: 'reasoning.text', text: 'First I look. ', signature: 'c2lnbmVk==', from: 'anthropic' },
+    { type: 'reasoning.encrypted', data: 'b3BhcXVl', id: 'call_1', from: 'anthropic' },
+  ]
+  const model = createScriptedModel([
+    { thoughts, toolCalls: calls(['call_1', 'look', '{}'], ['call_2', 'look', '{}']) },
+    { text: 'done' },
+  ])
+  const state = aState()
+  await runLoop(loopParts(model, [fakeTool('look', 'none')]).deps, state, new AbortController().signal)
+  const sent = model.asked[1]?.messages.find(({ role }) => role === 'assistant')
+  expect(sent).toMatchObject({ thoughts })
+  const stored = readLoopState(JSON.parse(JSON.stringify(state)))
+  expect(stored?.messages.find(({ role }) => role === 'assistant')).toMatchObject({ thoughts })
 })

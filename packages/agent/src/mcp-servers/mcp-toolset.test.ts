@@ -9,6 +9,7 @@ import { readCall } from '../loop/parallel-calls.ts'
 import { noMesh } from '../testing/loop-parts.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import type { Tool } from '../tools/tool.ts'
+import { offeredDefinitions } from '../tools/withheld-tools.ts'
 import { schemasMaxChars } from './bound-schemas.ts'
 import { createMcpToolset } from './mcp-toolset.ts'
 
@@ -54,6 +55,18 @@ describe('a server’s tool that is called like one of the agent’s own', () =>
       await room.close()
     }
   })
+})
+
+test('the tools of all servers are deferred, so that no prompt holds their definitions', async () => {
+  const room = aToolset({ one: [program], two: [program, 'hand_off'] })
+  try {
+    const offered = await room.offer([], { mesh: noMesh, signal })
+    expect(offered.length).toBeGreaterThan(3)
+    expect(offered.filter(({ deferred }) => deferred !== true)).toEqual([])
+    expect(offeredDefinitions(offered)).toEqual([])
+  } finally {
+    await room.close()
+  }
 })
 
 test('a server gets the arguments as the model wrote them, whatever numbers and names are in them', async () => {
