@@ -108,7 +108,6 @@ test.each(['chat', 'task', 'heartbeat', 'subagent'] satisfies PromptMode[])(
         bootstrap: none,
         observations: none,
         learnings: none,
-        now: 0,
       })
       expect(toolsOf(kind)).toEqual(expect.arrayContaining(namesIn(text)))
     }

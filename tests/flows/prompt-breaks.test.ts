@@ -67,7 +67,12 @@ test.each(wires)(
     const written = await askCalling(mesh, provider, {
       agent: 'worker',
       turn: (turn += 1),
-      calls: [{ call: 'call_tool', input: { name: 'create_skill', arguments: { name: 'count_words', code: skill } } }],
+      calls: [
+        {
+          call: 'call_tool',
+          input: { name: 'create_skill', arguments: { name: 'count_words', code: skill } },
+        },
+      ],
     })
     // The run that writes the skill keeps its prompt.
     expect(readsAllOf(last, written[0]) && readsAllOf(written[0], written[1])).toBe(true)
@@ -102,13 +107,18 @@ test.each(wires)(
     const sent = calls.map(({ body }) => JSON.stringify(body))
     const firstWith = (text: string) => sent.findIndex((body) => body.includes(text))
     // Results are cut before anything is summarized.
-    const [cutAt, summaryAt] = [firstWith('Cut to save space'), firstWith('Summary of the conversation before')]
+    const [cutAt, summaryAt] = [
+      firstWith('Cut to save space'),
+      firstWith('Summary of the conversation before'),
+    ]
     expect(cutAt).toBeGreaterThan(0)
     expect(summaryAt).toBeGreaterThan(cutAt)
     const [first] = calls
     const { tools, system, messages } = first?.body ?? {}
     const frame = JSON.stringify([tools, system ?? (messages as unknown[])[0]]).length / 4
-    const broken = calls.flatMap(({ bill }, at) => (at > 0 && !readsAllOf(calls[at - 1]?.bill, bill) ? [at] : []))
+    const broken = calls.flatMap(({ bill }, at) =>
+      at > 0 && !readsAllOf(calls[at - 1]?.bill, bill) ? [at] : [],
+    )
     expect(broken.length).toBeGreaterThan(1)
     for (const at of broken) {
       expect(calls[at]?.bill.read).toBeGreaterThan(frame * 0.85)

@@ -38,7 +38,8 @@ export function clearableResults(messages: readonly PromptMessage[]): readonly T
 /** Tokens that clearing these results saves, by the rough count. Pure. */
 export function savedByClearing(results: readonly ToolMessage[]): number {
   return results.reduce(
-    (sum, result) => sum + estimateMessage(result) - estimateMessage(cleared(result, '', { offset: 0, limit: 0 })),
+    (sum, result) =>
+      sum + estimateMessage(result) - estimateMessage(cleared(result, '', { offset: 0, limit: 0 })),
     0,
   )
 }

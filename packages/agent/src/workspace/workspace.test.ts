@@ -253,8 +253,7 @@ describe('the log of the day', () => {
     expect(place).toBe('workspace/memory/transcripts/2030-05-10T12-00-00-001Z-run_1-------x.md')
     expect(readFileSync(join(data, place), 'utf8')).toHaveLength(300_000)
     // Ids of runs are random, so the newest file of a day may have the first name.
-    for (let run = 203; run >= 100; run -= 1)
-      await log.keepTranscript(`run_x${run}`, sanitizeForPrompt('w'))
+    for (let run = 203; run >= 100; run -= 1) await log.keepTranscript(`run_x${run}`, sanitizeForPrompt('w'))
     const names = readdirSync(join(data, 'workspace', 'memory', 'transcripts'))
     const kept = names.map((name) => name.slice(-'run_x100.md'.length))
     expect(kept.toSorted()).toEqual(Array.from({ length: 100 }, (_, run) => `run_x${100 + run}.md`))

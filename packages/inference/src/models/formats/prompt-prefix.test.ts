@@ -76,7 +76,10 @@ describe('why a call does not repeat the previous prompt', () => {
   test('a part that comes behind all others is named, and not the part before it', () => {
     const kind = '\n\nThis run is a turn of a conversation.'
     const before = { ...usual, system: prompt([groups('- tasks: your tasks')]) + kind }
-    const after = { ...usual, system: prompt([groups('- tasks: your tasks', '- skill: tools that you wrote (add)')]) + kind }
+    const after = {
+      ...usual,
+      system: prompt([groups('- tasks: your tasks', '- skill: tools that you wrote (add)')]) + kind,
+    }
     expect(breakBetween(prefix(before), prefix(after))).toBe('system skills')
     expect(breakBetween(prefix(after), prefix(before))).toBe('system skills')
   })

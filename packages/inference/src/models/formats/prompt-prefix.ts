@@ -88,7 +88,10 @@ function partsOf(message: JsonValue): { part: string; hash: string }[] {
     .toSorted((one, other) => one.at - other.at)
   const all = found[0]?.at === 0 ? found : [{ part: 'rules', at: 0 }, ...found]
   // The empty lines behind a part depend on what comes after it.
-  return all.map(({ part, at }, index) => ({ part, hash: hashOf(text.slice(at, all[index + 1]?.at).trimEnd()) }))
+  return all.map(({ part, at }, index) => ({
+    part,
+    hash: hashOf(text.slice(at, all[index + 1]?.at).trimEnd()),
+  }))
 }
 
 function hashOf(value: JsonValue): string {
