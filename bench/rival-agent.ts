@@ -38,7 +38,12 @@ export const rivalAgents: readonly RivalAgent[] = [
     }),
     turn: (question, isFirst) => [
       ...(isFirst ? [] : ['--continue']),
-      ...['--model', model, '--allowedTools', 'Bash', '--print', question],
+      '--model',
+      model,
+      '--allowedTools',
+      'Bash',
+      '--print',
+      question,
     ],
   },
   {
@@ -63,7 +68,9 @@ export const rivalAgents: readonly RivalAgent[] = [
     turn: (question, isFirst) => [
       'run',
       ...(isFirst ? [] : ['--continue']),
-      ...['--model', `anthropic/${model}`, question],
+      '--model',
+      `anthropic/${model}`,
+      question,
     ],
   },
 ]

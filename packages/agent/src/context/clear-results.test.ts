@@ -6,6 +6,7 @@ import { createScriptedModel } from '../llm/scripted-model.ts'
 import type { TokenCounter } from './count-tokens.ts'
 import { aContextKeeper, aDailyLog, aModelFactStore } from '../testing/context-parts.ts'
 import { aState, noMesh, noProvenance } from '../testing/loop-parts.ts'
+import type { DailyLog } from '../workspace/daily-log.ts'
 import { clearableResults, savedByClearing, withoutResults } from './clear-results.ts'
 import { estimateMessage } from './estimate-tokens.ts'
 import { isSummary } from './context-prompts.ts'
@@ -45,8 +46,7 @@ test('a cleared result names the file of the whole text, keeps its beginning and
 function aTurn(
   messages: readonly PromptMessage[],
   windowTokens: number,
-  dailyLog = aDailyLog().dailyLog,
-  tokenizer: TokenCounter | null = null,
+  parts: { readonly dailyLog?: DailyLog; readonly tokenizer?: TokenCounter } = {},
 ) {
   const state = aState('the question')
   state.messages.push(...messages)
@@ -62,7 +62,7 @@ function aTurn(
     pinFirst: false,
     saveCheckpoint: async () => undefined,
   }
-  const keeper = aContextKeeper({ modelFacts: aModelFactStore(windowTokens), dailyLog, tokenizer })
+  const keeper = aContextKeeper({ modelFacts: aModelFactStore(windowTokens), ...parts })
   const request = { notices: [], mayCallTools: true, answerTokensMax: null, onText: () => undefined }
   return { state, model, ask: () => keeper.ask(turn, request) }
 }
@@ -70,7 +70,7 @@ function aTurn(
 test('a full conversation loses its old results before anything is summarized, and their whole text is on disk', async () => {
   const messages = results(12, 5000)
   const { dailyLog, transcripts } = aDailyLog()
-  const { state, ask } = aTurn(messages, Math.ceil(sizeOf(messages) / 0.75), dailyLog)
+  const { state, ask } = aTurn(messages, Math.ceil(sizeOf(messages) / 0.75), { dailyLog })
   await ask()
   expect(state.messages.some(isSummary)).toBe(false)
   expect(state.messages).toHaveLength(messages.length + 1)
@@ -88,7 +88,7 @@ test('the lines that a cleared result names hold its whole text, and nothing of 
       : message,
   )
   const { dailyLog, transcripts } = aDailyLog()
-  const { state, ask } = aTurn(messages, Math.ceil(sizeOf(messages) / 0.75), dailyLog)
+  const { state, ask } = aTurn(messages, Math.ceil(sizeOf(messages) / 0.75), { dailyLog })
   await ask()
   const [[, text] = ['', '']] = [...transcripts]
   const cut = state.messages.flatMap((message, at) => {
@@ -108,7 +108,7 @@ test('old results go first too where the tokenizer counts a multiple of the roug
   const messages = results(6, 5000)
   const tokenizer = { count: async (counted: readonly PromptMessage[]) => sizeOf(counted) * 1.6 }
   const windowTokens = Math.ceil((sizeOf(messages) * 1.6) / 0.75)
-  const { state, ask } = aTurn(messages, windowTokens, aDailyLog().dailyLog, tokenizer)
+  const { state, ask } = aTurn(messages, windowTokens, { tokenizer })
   await ask()
   expect(state.messages.some(isSummary)).toBe(false)
   expect(JSON.stringify(state.messages).match(/Cut to save space/g)).toHaveLength(2)
@@ -125,7 +125,7 @@ test('results are not cleared where their whole text cannot be written', async (
   const messages = results(12, 5000)
   const { dailyLog } = aDailyLog()
   const full = { ...dailyLog, keepTranscript: () => Promise.reject(new Error('no space left')) }
-  const { state, ask } = aTurn(messages, Math.ceil(sizeOf(messages) / 0.75), full)
+  const { state, ask } = aTurn(messages, Math.ceil(sizeOf(messages) / 0.75), { dailyLog: full })
   await ask()
   expect(JSON.stringify(state.messages)).not.toContain('Cut to save space')
 })
