@@ -14,6 +14,7 @@ import {
   tool,
 } from './native-events.ts'
 import type { NativeOddity } from './native-events.ts'
+import { misplacedEvents } from './native-misplaced.ts'
 import { nativeStreams } from './native-streams.ts'
 import { reportedStreams } from './native-reported.ts'
 
@@ -167,7 +168,7 @@ export const nativeOddities: readonly NativeOddity[] = [
     start() +
       text(0, 'Hello') +
       named({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }),
-    { problem: 'upstream-failed', says: 'Overloaded' },
+    { problem: 'model-overloaded', says: 'Overloaded' },
   ),
   anthropic(
     'it is overloaded at first',
@@ -257,6 +258,7 @@ export const nativeOddities: readonly NativeOddity[] = [
   ),
   ...nativeStreams,
   ...reportedStreams,
+  ...misplacedEvents,
   google('a call cannot be read', gem([{ finishReason: 'MALFORMED_FUNCTION_CALL', index: 0 }]), {
     problem: 'upstream-failed',
     says: 'MALFORMED_FUNCTION_CALL',
@@ -318,6 +320,6 @@ export const nativeOddities: readonly NativeOddity[] = [
     'an error comes in the stream',
     said([{ text: 'Hello' }]) +
       `data: ${JSON.stringify({ error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } })}\n\n`,
-    { problem: 'upstream-failed', says: 'overloaded' },
+    { problem: 'model-overloaded', says: 'overloaded' },
   ),
 ]

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import OpenAI from 'openai'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { text } from '../../packages/agent/src/tools/parameters.ts'
 import { defineTool, succeeded } from '../../packages/agent/src/tools/tool.ts'
 import { startLlmGateway } from '../support/llm-gateway.ts'
@@ -25,6 +25,8 @@ describe.each(['anthropic', 'google', 'bedrock'] as const)('an odd answer on the
     gateway = await startLlmGateway(kind, models[kind], { modelSettings: { price } })
   })
   afterAll(() => gateway.close())
+  // An account without credit keeps the model shut until the owner enters a key.
+  beforeEach(() => gateway.newKey())
 
   const rows: readonly BinaryOddity[] = [...nativeOddities, ...bedrockStreams].filter(
     (row) => row.kind === kind,
@@ -62,9 +64,9 @@ describe.each(['anthropic', 'google', 'bedrock'] as const)('an odd answer on the
         return
       }
       expect(ended).toEqual({ kind: 'answered', text: 'Hello there' })
-      const usable = normal.calls.flatMap(([, written]) => {
+      const usable = normal.calls.flatMap(([name, written]) => {
         const input: unknown = JSON.parse(written)
-        return isJsonObject(input) && typeof input['at'] === 'string' ? [input] : []
+        return name === 'look' && isJsonObject(input) && typeof input['at'] === 'string' ? [input] : []
       })
       expect(made).toEqual(usable)
       expect(state.toolOutputs).toHaveLength(normal.calls.length)

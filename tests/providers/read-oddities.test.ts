@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { createAnswerAssembly } from '../../packages/agent/src/llm/assemble-answer.ts'
 import { createNormalWriter } from '../../packages/inference/src/models/formats/answer/normal-reply.ts'
 import { oddities } from './oddities.ts'
+import { whole } from './oddity.ts'
 
 function readIn(pieces: readonly Uint8Array[], stream: boolean): string {
   let made = 0
@@ -102,6 +103,11 @@ describe('an odd answer in the normal form', () => {
     const { usage, ...said } = normal
     const nothing = { text: '', thought: '', calls: [], end: 'stop' }
     expect(shownOf(read)).toEqual({ ...nothing, ...said, hasUsage: usage !== undefined, idsAreUnique: true })
+  })
+
+  test('an odd answer in the normal form may be empty if a filter explains that, also beside unknown members', () => {
+    const wire = whole({ content: null, moderation: { hate: 'high' } }, 'content_filter')
+    expect(shownOf(readIn([Buffer.from(wire)], false))).toMatchObject({ text: '', end: 'content_filter' })
   })
 
   test.each(bare)(

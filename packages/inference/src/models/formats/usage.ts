@@ -100,9 +100,12 @@ export function usageFrom(value: unknown): TokenUsage | null {
 
 /** Other names of the members that the cost depends on. */
 const otherNames: readonly (readonly [string, readonly string[]])[] = [
-  ['prompt_tokens', ['promptTokens', 'input_tokens', 'inputTokens']],
-  ['completion_tokens', ['completionTokens', 'output_tokens', 'outputTokens']],
-  ['total_tokens', ['totalTokens']],
+  ['prompt_tokens', ['promptTokens', 'input_tokens', 'inputTokens', 'promptTokenCount', 'inputTokenCount']],
+  [
+    'completion_tokens',
+    ['completionTokens', 'output_tokens', 'outputTokens', 'candidatesTokenCount', 'outputTokenCount'],
+  ],
+  ['total_tokens', ['totalTokens', 'totalTokenCount']],
 ]
 
 /** Renames the members to those of a chat completion; returns the same object if nothing changes. Pure. */
@@ -139,7 +142,12 @@ const charsPerToken = 3
  */
 export function withCountedOutput(usage: TokenUsage, outputChars: number): TokenUsage {
   if (usage.completionTokens > 0 || outputChars === 0) return usage
-  return { ...usage, completionTokens: Math.ceil(outputChars / charsPerToken) }
+  return { ...usage, completionTokens: estimatedTokens(outputChars) }
+}
+
+/** Estimates the tokens of an output whose provider reports none. Pure. */
+export function estimatedTokens(outputChars: number): number {
+  return Math.ceil(outputChars / charsPerToken)
 }
 
 /** Returns the number of characters in all strings of a value. Pure. */

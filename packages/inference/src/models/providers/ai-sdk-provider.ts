@@ -16,10 +16,11 @@ import { createSdkFetch, fetchingFor } from './ai-sdk/sdk-fetch.ts'
 import type { CreateAnswerWriter } from './ai-sdk/sdk-fetch.ts'
 import { sdkRules } from './ai-sdk/sdk-rules.ts'
 import { createToolNames } from './ai-sdk/tool-names.ts'
-import type { LlmProvider, ModelForm, ProviderReply, ProviderRequest } from '../llm-provider.ts'
+import type { JudgeError, LlmProvider, ModelForm, ProviderReply, ProviderRequest } from '../llm-provider.ts'
 import { createBedrockWriter } from '../formats/bedrock/bedrock-writer.ts'
 import { createClaudeWriter } from '../formats/claude/claude-writer.ts'
 import { createGoogleWriter } from '../formats/google/google-writer.ts'
+import { isRecord } from '../formats/empty-answer.ts'
 import { badRequest, printedBody } from '../formats/json-body.ts'
 import { spendIn } from '../wire/collect-reply.ts'
 import { openProviderPool } from './provider-pool.ts'
@@ -62,7 +63,7 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
       try {
         const models = await (loading ??= loadSdk(config, fetch))
         signal.throwIfAborted()
-        const call = { request, signal, secrets, host: base.host }
+        const call = { request, signal, secrets, host: base.host, judge: options.judge }
         const ask = () =>
           request.form === 'embeddings' ? embedWithSdk(models, request, signal) : chat(config, models, call)
         const answerForm = request.form === 'embeddings' ? null : request.stream ? 'stream' : 'whole'
@@ -107,6 +108,7 @@ interface Call {
   readonly signal: AbortSignal
   readonly secrets: readonly Secret[]
   readonly host: string
+  readonly judge: JudgeError | undefined
 }
 
 async function chat(config: AiSdkConfig, models: SdkModels, call: Call): Promise<ProviderReply> {
@@ -149,7 +151,7 @@ async function chat(config: AiSdkConfig, models: SdkModels, call: Call): Promise
 async function* streamed(
   stream: ReadableStream<LanguageModelV4StreamPart>,
   chunks: ReturnType<typeof createChatChunks>,
-  { signal, secrets, host }: Call,
+  { signal, secrets, host, judge }: Call,
 ): AsyncGenerator<Uint8Array> {
   try {
     for await (const part of stream) {
@@ -159,12 +161,17 @@ async function* streamed(
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason
-    throw problemIn(error, host, secrets)
+    throw judgedError(error, judge) ?? problemIn(error, host, secrets)
   }
   signal.throwIfAborted()
   if (!chunks.hasEnded()) {
     throw new Problem('upstream-failed', { detail: `${host} ended its answer early` })
   }
+}
+
+/** Classifies the error in an event of the stream, as the provider wrote it; null for an error of the package. */
+function judgedError(error: unknown, judge: JudgeError | undefined): Problem | null {
+  return isRecord(error) && !(error instanceof Error) ? (judge?.({ error }) ?? null) : null
 }
 
 function replyOf(contentType: string, body: AsyncIterable<Uint8Array>): ProviderReply {

@@ -9,11 +9,15 @@ import { charsIn } from '../usage.ts'
 import { excerptOf } from './answer-frames.ts'
 import type { Frame } from './event-lines.ts'
 import { chatWireSchema, plainParts } from './chat-wire.ts'
-import type { WireCall, WireChunk, WireSaid } from './chat-wire.ts'
+import type { WireChunk, WireSaid } from './chat-wire.ts'
 import { endOf, laterEnd } from './end-reasons.ts'
 import type { NormalEnd } from './end-reasons.ts'
 import { createCallCollector } from './collect-calls.ts'
-import type { CallPiece, CollectedCall, CallCollector } from './collect-calls.ts'
+import type { CollectedCall, CallCollector } from './collect-calls.ts'
+import { createAnswerEnding } from './answer-ending.ts'
+import type { AnswerEnding } from './answer-ending.ts'
+import { piecesIn } from './call-pieces.ts'
+import { isForeign, namesOf, strangeChoice, strangeMessage } from './strange-content.ts'
 import { createThinkingTags, unopenedHeldChars } from './thinking-tags.ts'
 import { thoughtsIn, thoughtOf } from './thoughts.ts'
 import { errorInAnswer } from './error-in-answer.ts'
@@ -86,6 +90,7 @@ interface ReadSoFar {
     hasThoughts: boolean
   }
   reason: NormalEnd | null
+  readonly ending: AnswerEnding
   isRefused: boolean
   isDone: boolean
   /** True if the answer may be complete: its usage came alone, or it is one message. A later choice sets false. */
@@ -112,6 +117,7 @@ export function createAnswerReader({
     choice: null,
     said: { raw: '', half: '', chars: 0, hasThoughts: false },
     reason: null,
+    ending: createAnswerEnding(),
     isRefused: false,
     isDone: false,
     isTold: false,
@@ -124,14 +130,29 @@ export function createAnswerReader({
   function take({ event, data }: Frame): SaidNews {
     const text = data.trim()
     if (doneMark.test(text)) so.isDone = true
-    if (so.isDone || keepAlive.test(text)) return nothing
+    if (so.isDone) return lateUsage(text)
+    if (keepAlive.test(text)) return nothing
     if (event === 'stray') {
       so.stray = redact(excerptOf(text), secrets)
       return nothing
     }
     so.isOneText = event === 'whole'
-    const values = event === 'error' ? [errorEvent(text)] : wireValues(text, secrets)
-    return values.map(takeValue).reduce(joinNews, nothing)
+    try {
+      const values = event === 'error' ? [errorEvent(text)] : wireValues(text, secrets)
+      return values
+        .map((one) => takeValue(event === 'usage' ? usageEvent(one) : one))
+        .reduce(joinNews, nothing)
+    } catch (error) {
+      if (so.ending.isComplete() && error instanceof Problem) return nothing
+      throw error
+    }
+  }
+
+  /** Reads the usage that some servers send behind the mark of the end. */
+  function lateUsage(text: string): SaidNews {
+    const value = so.usage === null ? readJsonQuietly(text, jsonLimits.modelAnswer) : null
+    so.usage ??= isRecord(value) ? usageIn(value) : null
+    return value === null ? nothing : { ...nothing, usage: so.usage }
   }
 
   function takeValue({ value, written }: WireValue): SaidNews {
@@ -162,6 +183,8 @@ export function createAnswerReader({
       text += tagged.text + part.refusal
       if (part.refusal !== '') so.isRefused = true
     }
+    // OpenAI's models speak in place of writing: the words are beside the sound.
+    if (text === '' && message.audio) text = message.audio.transcript
     if (message.refusal !== '') {
       so.isRefused = true
       // Some gateways fill the content from the refusal.
@@ -189,7 +212,9 @@ export function createAnswerReader({
         throw new Problem('upstream-failed', { detail: `the model ended its answer early${why}` })
       }
       const settled = calls.settled(so.reason === 'length')
-      if (so.said.chars === 0 && settled.length === 0 && so.strange !== null) throw unreadable(so.strange)
+      const isExplained = so.reason === 'length' || so.reason === 'content_filter'
+      if (so.said.chars === 0 && settled.length === 0 && so.strange !== null && !isExplained)
+        throw unreadable(so.strange)
       const usage = so.usage && counted(so.usage, so.said.chars + charsIn(settled))
       return { ...output, calls: settled, end: endFor(so, settled), usage, isRefused: so.isRefused }
     },
@@ -214,6 +239,13 @@ function joinNews(before: SaidNews, news: SaidNews): SaidNews {
     retracts: before.retracts || news.retracts,
     usage: news.usage ?? before.usage,
   }
+}
+
+/** An event named `usage` may have the counts alone. */
+function usageEvent({ value, written }: WireValue): WireValue {
+  return value['usage'] === undefined && value['choices'] === undefined
+    ? { value: { usage: value }, written: { usage: value } }
+    : { value, written }
 }
 
 function errorEvent(text: string): WireValue {
@@ -276,29 +308,19 @@ function takeChoice(
 ): SaidNews {
   const isWhole = !choice.delta || (choice.message != null && isSilent(choice.delta))
   const message = isWhole ? choice.message : choice.delta
+  const rawChars = so.said.raw.length
   if (!message && choice.text === '') so.strange ??= strangeChoice(by.value)
   const news = message ? by.say(message, isWhole) : deltaOf(so, { text: choice.text, thoughts: [] })
-  if (message && !(isWhole && by.hadCalls))
-    for (const piece of piecesIn(message, isWhole)) by.calls.take(piece)
+  const pieces = message && !(isWhole && by.hadCalls) ? piecesIn(message, isWhole) : []
+  for (const piece of pieces) by.calls.take(piece)
+  const isSaying =
+    news.text !== '' || news.thoughts.length + pieces.length > 0 || so.said.raw.length > rawChars
+  if (message && !isSaying) so.strange ??= strangeMessage(message)
   if (by.calls.hasAny()) so.said.chars += 1
-  so.reason = laterEnd(so.reason, endOf(choice.finish_reason))
+  const end = endOf(choice.finish_reason)
+  so.ending.take({ hasContent: isSaying, hasReason: end !== null })
+  so.reason = laterEnd(so.reason, end)
   return news
-}
-
-/** Members of a choice that have no content. */
-const silentMembers =
-  /^(?:index|delta|message|text|logprobs|seed|usage|error|.*(?:reason|finish|stop|filter).*)$/i
-
-/** Describes a choice whose content has an unknown name; null if it has none. */
-function strangeChoice(value: WrittenUsage): string | null {
-  const choice: unknown = Array.isArray(value['choices']) ? value['choices'][0] : null
-  if (!isRecord(choice) || Object.keys(choice).every((name) => silentMembers.test(name))) return null
-  return `a choice of ${namesOf(choice)}`
-}
-
-/** Whether the object belongs to another API, whose answers also have a usage. */
-function isForeign(value: WrittenUsage): boolean {
-  return value['choices'] === undefined && value['object'] !== undefined
 }
 
 /** Whether a delta that comes together with a whole message has no content. */
@@ -326,41 +348,6 @@ type WireChoice = Pick<
   'index' | 'delta' | 'message' | 'text' | 'finish_reason'
 >
 
-/** Returns the pieces of calls: in a whole message each entry is a call; in a stream the pieces name their call. */
-function piecesIn(message: WireSaid, isWhole: boolean): readonly CallPiece[] {
-  const inContent = message.content.flatMap(({ call }) => call ?? [])
-  const pieces = [...message.tool_calls, ...inContent].map((call, position) =>
-    pieceOf(call, isWhole || inContent.length > 0 ? position : null),
-  )
-  const legacy = message.function_call
-  // `function_call` beside `tool_calls` repeats the same call for older clients.
-  if (!legacy || pieces.length > 0) return pieces
-  return [{ index: 0, id: '', name: legacy.name, arguments: argumentsOf(legacy), seal: '' }]
-}
-
-function pieceOf(call: WireCall, position: number | null): CallPiece {
-  const named = call.function ?? call.custom
-  return {
-    index: position ?? call.index ?? named?.index ?? null,
-    id: call.id.length > idMaxChars ? '' : call.id,
-    name: named?.name || call.name,
-    arguments: (named && argumentsOf(named)) || argumentsOf(call),
-    seal: call.extra_content?.google?.thought_signature ?? '',
-  }
-}
-
-/** Returns the arguments of a call: `arguments`, else `parameters` (Cohere, Llama), else `input` (Anthropic). */
-function argumentsOf(call: {
-  readonly arguments: string
-  readonly parameters: string
-  readonly input: string
-}): string {
-  return call.arguments || call.parameters || call.input
-}
-
-/** The longest tool call id that is read, characters; a longer id is ignored. */
-const idMaxChars = 512
-
 function deltaOf(so: ReadSoFar, { text: piece, thoughts }: Pick<SaidNews, 'text' | 'thoughts'>): SaidNews {
   // Two events may split a surrogate pair: the first half waits for the second, because clients reject a lone half.
   const text = so.said.half + piece
@@ -376,10 +363,6 @@ function deltaOf(so: ReadSoFar, { text: piece, thoughts }: Pick<SaidNews, 'text'
 
 function charsOf(value: unknown): number {
   return typeof value === 'string' ? value.length : 0
-}
-
-function namesOf(value: Readonly<Record<string, unknown>>): string {
-  return Object.keys(value).slice(0, 8).join(', ').slice(0, 100)
 }
 
 /**

@@ -28,7 +28,7 @@ const encodingsMax = 3
 export function settleArguments(pieces: readonly string[]): readonly string[] {
   const joined = wellFormedJson(pieces.join(''))
   const plain = objectIn(joined)
-  if (plain !== null) return [plain]
+  if (plain !== null) return [wrappedIn(plain) ?? plain]
   const last = wellFormedJson(pieces.at(-1) ?? '')
   const isCumulative = pieces.every((piece, at) => at === 0 || piece.startsWith(pieces[at - 1] ?? ''))
   const whole = isCumulative ? objectIn(last) : null
@@ -60,6 +60,23 @@ function objectIn(text: string): string | null {
     inner = wellFormedJson(value).replace(invisibleEdges, '')
   }
   return null
+}
+
+/** The only member of an input that is not an object, in the form of whole messages, whose inputs must be objects. */
+const wrapping = 'invalid_json'
+
+/** Wraps a text that is not an object, so that a reader of whole messages gets an object. Pure. */
+export function wrapped(written: unknown): Readonly<Record<string, unknown>> {
+  return { [wrapping]: written }
+}
+
+/** Returns what `wrapped` has wrapped: with the wrapping, a tool would run without its arguments. */
+function wrappedIn(text: string): string | null {
+  if (!text.includes(wrapping)) return null
+  const value = readJsonQuietly(text, jsonLimits.modelAnswer)
+  if (!isJsonObject(value) || Object.keys(value).length !== 1) return null
+  const inner = value[wrapping]
+  return inner === undefined ? null : typeof inner === 'string' ? inner : JSON.stringify(inner)
 }
 
 function severalIn(text: string): readonly string[] | null {

@@ -11,10 +11,11 @@ import { isRecord } from '../empty-answer.ts'
  * - texts: texts; numbers and booleans as they are printed
  * - `content`, thinking: a text, one part, or a list of texts and parts
  * - `tool_calls`: a list, one call, calls by their index, or a JSON text of calls; null entries are skipped
- * - `arguments`: a text; any other value as its JSON text; also `parameters` or `input`, if `arguments` is absent or
- *   empty
+ * - `arguments`: a text; any other value as its JSON text; other names are in `call-pieces.ts`
+ * - `function`: an object, its JSON text, or the name alone
+ * - `content`, `tool_calls`: a list of lists is one list
  * - `index`: a whole number, also as a text; anything else is no index
- * - `finish_reason`: a text, or an object with `type` or `reason`; also `finishReason`, `stop_reason`
+ * - `finish_reason`: a text, a list with one, or an object with `type` or `reason`; also `finishReason`, `stop_reason`
  * - `choices`: a list, one choice, or choices by their index
  * - a list of calls: false, an empty text and the text `null` are the same as none
  * - `delta` and `message`: an object, its content as a text, or an empty list, which PHP prints for an empty object
@@ -51,13 +52,22 @@ const argumentsText = z
     value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value),
   )
 
-const functionSchema = z.looseObject({
+const functionMembers = z.looseObject({
   index: place,
   name: textSchema,
   arguments: argumentsText,
   parameters: argumentsText,
   input: argumentsText,
 })
+
+export type WireFunction = z.output<typeof functionMembers>
+
+/** A function as an object; some servers write it as JSON text, others only its name, with the arguments beside it. */
+const functionSchema = z.preprocess((value) => {
+  if (typeof value !== 'string') return value
+  const inner = readJsonQuietly(value, jsonLimits.modelAnswer)
+  return isRecord(inner) ? inner : { name: value }
+}, functionMembers)
 
 const callSchema = z.looseObject({
   index: place,
@@ -131,20 +141,31 @@ export function plainParts(text: string): SaidPart[] {
 const saying = ['text', 'thinking', 'reasoning', 'summary', 'refusal'] as const
 const knownParts: readonly string[] = ['', 'text', 'output_text', 'thinking', 'reasoning', 'refusal']
 
+/** Returns a list of lists as one list, and any other value unchanged. */
+function flattened(value: unknown): unknown {
+  return Array.isArray(value) && value.some(Array.isArray) ? value.flat() : value
+}
+
 const parts = z
   .union([
     // Most contents are strings, so the schema of a string is tried first.
     z.string().transform(plainParts),
     z.number().transform((value) => [plain(String(value))]),
     z.boolean().transform((value) => [plain(String(value))]),
-    z.array(partSchema.nullable()).transform((list) => list.filter((part) => part !== null)),
+    z.preprocess(
+      flattened,
+      z.array(partSchema.nullable()).transform((list) => list.filter((part) => part !== null)),
+    ),
     partSchema.transform((part) => [part]),
   ])
   .nullish()
   .transform((list) => list ?? [])
 
 const callList = z.union([
-  z.array(callSchema.nullable()).transform((list) => list.filter((call) => call !== null)),
+  z.preprocess(
+    flattened,
+    z.array(callSchema.nullable()).transform((list) => list.filter((call) => call !== null)),
+  ),
   z.record(z.string().regex(/^\d{1,4}$/), callSchema).transform(byIndex),
   callSchema.transform((call) => [call]),
 ])
@@ -175,6 +196,11 @@ function orFalse<S extends z.ZodType, V>(schema: S, none: V) {
   return z.union([z.literal(false).transform(() => none), schema])
 }
 
+/** Thinking under names that no documented API has; `thought: true` is Google's mark of a part and has no text. */
+const unnamedThinking = z
+  .union([z.string().transform(plainParts), z.array(partSchema), z.unknown().transform(() => [])])
+  .optional()
+
 const messageMembers = z.looseObject({
   content: parts,
   refusal: orFalse(textSchema, ''),
@@ -182,6 +208,11 @@ const messageMembers = z.looseObject({
   reasoning: z.union([parts, z.unknown().transform(() => [])]).optional(),
   reasoning_text: textSchema,
   thinking: z.union([parts, z.unknown().transform(() => [])]).optional(),
+  thought: unnamedThinking,
+  thoughts: unnamedThinking,
+  thinking_content: unnamedThinking,
+  thought_content: unnamedThinking,
+  audio: z.looseObject({ transcript: textSchema }).nullish().catch(null),
   thinking_blocks: z.array(z.unknown()).nullish().catch(null),
   reasoning_details: z.array(z.unknown()).nullish().catch(null),
   tool_calls: calls,
@@ -193,19 +224,33 @@ const inOneSpelling = renaming({
   toolCalls: 'tool_calls',
   functionCall: 'function_call',
   reasoningContent: 'reasoning_content',
+  thinkingContent: 'thinking_content',
+  tool_call: 'tool_calls',
+  toolCall: 'tool_calls',
 })
-const messageSchema = z.preprocess((value) => inOneSpelling(asMessage(value)), messageMembers)
+const messageSchema = z.preprocess(
+  (value) => withListedCalls(inOneSpelling(asMessage(value))),
+  messageMembers,
+)
 
 /** Returns a message for a text, and an empty message for an empty list. */
 function asMessage(value: unknown): unknown {
   if (typeof value === 'string') return { content: value }
   return Array.isArray(value) && value.length === 0 ? {} : value
 }
+
+/** Reads a list in `function_call` as `tool_calls`, unless the message has both. */
+function withListedCalls(value: unknown): unknown {
+  if (!isRecord(value) || !Array.isArray(value['function_call'])) return value
+  const { function_call: list, ...rest } = value
+  return isFilled(list) && !isFilled(value['tool_calls']) ? { ...rest, tool_calls: list } : rest
+}
 export type WireSaid = z.output<typeof messageMembers>
 
 const reason = z
   .union([
     textSchema,
+    z.array(textSchema).transform((list) => list[0] ?? ''),
     z
       .looseObject({ type: textSchema, reason: textSchema })
       .transform(({ type, reason: why }) => (type === '' ? why : type)),

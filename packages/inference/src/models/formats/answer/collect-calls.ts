@@ -51,7 +51,8 @@ export interface CallCollector {
 
 /**
  * Assembles the calls of one answer. A piece belongs to the open call with its index and id, else to the last one
- * with its index, else to the last one with its id, else to the last call. A piece begins a new call if
+ * with its index, else to the last one with its id, else to the last call, if it has no id or continues incomplete
+ * arguments. A piece begins a new call if
  *
  * - no call is open, or the index is another and the piece has an id or a name, or no call lacks arguments;
  * - it has a name and another id, unless it continues incomplete arguments under the same name;
@@ -68,11 +69,17 @@ export function createCallCollector(): CallCollector {
     if (index === null && id === '') return calls.at(-1) ?? null
     const sameIndex = (call: OpenCall) => index === null || call.index === index
     const both = id === '' ? undefined : calls.findLast((call) => sameIndex(call) && call.id === id)
-    if (both !== undefined || index === null) return both ?? null
+    if (both !== undefined) return both
+    if (index === null) return continuedUnderNewId(piece) ? (calls.at(-1) ?? null) : null
     const isContinued = id === '' && piece.name === ''
     // Arguments under an index of their own belong to the last call that still lacks some.
     const lacking = isContinued ? calls.findLast((call) => !call.brackets.areClosed()) : undefined
     return calls.findLast(sameIndex) ?? lacking ?? null
+  }
+
+  /** Whether arguments without a name or index belong to the last call, whose arguments are incomplete. */
+  function continuedUnderNewId(piece: CallPiece): boolean {
+    return piece.name === '' && piece.arguments !== '' && calls.at(-1)?.brackets.areClosed() === false
   }
 
   function begins(piece: CallPiece, call: OpenCall): boolean {

@@ -88,14 +88,17 @@ const none: readonly string[] = [
 const parts: readonly (readonly [RegExp, NormalEnd | 'error'])[] = [
   [/^(?:stop|eos|end)(?:_|$)/, 'stop'],
   [
-    /error|fail|exception|abort|cancel|timeout|timed_out|overload|rate_limit|unavailable|malformed|internal/,
+    /error|fail|exception|abort|cancel|timeout|timed_out|overload|rate_limit|unavailable|malformed|internal|expired|preempt|evict|interrupt|disconnect|crash|kill/,
     'error',
   ],
   [
     /filter|safety|block|moderat|policy|refus|guardrail|prohibit|sensitive|unsafe|toxic|violat/,
     'content_filter',
   ],
-  [/length|limit|max_|truncat|window|budget|exceed|incomplete|cut_?off/, 'length'],
+  [
+    /length|limit|max_|truncat|window|budget|exceed|incomplete|unfinished|partial|overflow|cut_?off/,
+    'length',
+  ],
 ]
 
 /** How much of an unknown reason for the end of an answer is quoted, in characters. */

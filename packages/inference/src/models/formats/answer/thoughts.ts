@@ -54,6 +54,10 @@ export function thoughtsIn(message: WireSaid, from: string): Thought[] {
     ['reasoning', textIn(message.reasoning ?? [])],
     ['thinking', textIn(message.thinking ?? [])],
     ['reasoning_text', message.reasoning_text],
+    // A name that no documented API has is not sent back to the provider.
+    ...(['thinking_content', 'thoughts', 'thought', 'thought_content'] as const).map(
+      (name) => ['content', textIn(message[name] ?? [])] as const,
+    ),
   ] as const
   const [first] = texts.filter(([, text]) => text !== '')
   return first === undefined ? [] : [thoughtOf(first[1], { field: first[0], from })]

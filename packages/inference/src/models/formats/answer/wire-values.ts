@@ -24,7 +24,7 @@ export interface WireValue {
  */
 const encodingsMax = 3
 /** Detects long numeric ids and arguments that are not strings: they are printed again and must keep all digits. */
-const keepsNumbers = /"(?:arguments|parameters|input|args)"\s*:\s*[{[]|"id"\s*:\s*-?\d{16}/
+const keepsNumbers = /"\w*(?:arguments|parameters|params|input|args)\w*"\s*:\s*[{[]|"id"\s*:\s*-?\d{16}/i
 /** Members in which some gateways wrap the answer. */
 const envelopes = ['result', 'data', 'response', 'output', 'body'] as const
 

@@ -4,6 +4,7 @@ import type { Secret } from '@flotilla/egress/credentials'
 import { createAnswerFrames, excerptOf } from '../answer/answer-frames.ts'
 import type { Frame } from '../answer/event-lines.ts'
 import { errorInAnswer } from '../answer/error-in-answer.ts'
+import { wrapped } from '../answer/call-arguments.ts'
 import { unreadable } from '../answer/unreadable.ts'
 import { wireValues } from '../answer/wire-values.ts'
 import { membersOf, writtenObject } from '../claude/claude-message.ts'
@@ -92,7 +93,7 @@ function mendedCall({ toolUseId, name, input }: Members): Members {
   return {
     toolUseId: typeof toolUseId === 'string' ? toolUseId : '',
     name: typeof name === 'string' ? name : '',
-    input: isRecord(inner) ? inner : { invalid_json: input },
+    input: isRecord(inner) ? inner : wrapped(input),
   }
 }
 

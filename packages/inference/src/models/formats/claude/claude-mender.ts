@@ -1,6 +1,6 @@
 import { eventsOfMessage, filled, membersOf } from './claude-message.ts'
 import type { Members } from './claude-message.ts'
-import { countIn } from '../usage.ts'
+import { charsIn, countIn, estimatedTokens } from '../usage.ts'
 import { mendedBlock, mendedDelta } from './claude-blocks.ts'
 
 interface MenderOptions {
@@ -19,6 +19,8 @@ export interface ClaudeMender {
   take(event: Members): readonly Members[]
   /** Returns the events that the server omitted at the end of the stream. */
   end(): readonly Members[]
+  /** Whether the message has said why it ended, or its stream has ended. */
+  isComplete(): boolean
 }
 
 /**
@@ -42,6 +44,8 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
   let hasCalls = false
   let count = 0
   let outputTokens: unknown = 0
+  /** Characters of all content so far: the count at the start of a message does not include them. */
+  let contentChars = 0
   /** The open blocks by the index that the server wrote. */
   const open = new Map<unknown, OpenBlock>()
 
@@ -103,20 +107,27 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     let before: readonly Members[] = []
     let block = open.get(given)
     if (block === undefined) {
-      // The server omitted the start of the block. A tool call without a start has no name, so it is dropped.
-      const name = piece['type'] === 'thinking_delta' ? 'thinking' : 'text'
-      if (piece['type'] !== `${name}_delta`) return []
-      before = start({ type: 'content_block_start', index: given, content_block: { type: name, [name]: '' } })
+      // The server omitted the start of the block.
+      const begun = startOf(piece)
+      if (begun === null) return []
+      before = start({ type: 'content_block_start', index: given, content_block: begun })
       block = open.get(given)
     }
     const index = block?.index ?? null
     if (index === null) return before
+    contentChars += charsIn(mended) - charsIn(mended['type'])
     return [...before, mended === piece && index === given ? event : { ...event, index, delta: mended }]
+  }
+
+  /** Returns the output of a message whose end reports none: the start of a message counts one token or few. */
+  function countedOutput(): unknown {
+    const estimate = estimatedTokens(contentChars)
+    return typeof outputTokens === 'number' && outputTokens >= estimate ? outputTokens : estimate
   }
 
   function messageDelta(event: Members): readonly Members[] {
     const reported = membersOf(event['usage'])
-    const usage = filledUsage({ output_tokens: outputTokens, ...filled(reported) }, keepsUnknown)
+    const usage = filledUsage({ output_tokens: countedOutput(), ...filled(reported) }, keepsUnknown)
     const change = membersOf(event['delta'])
     hasReason ||= typeof change['stop_reason'] === 'string' && change['stop_reason'] !== ''
     const closed = [...open.keys()].flatMap(close)
@@ -130,7 +141,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     const closed = [...open.keys()].flatMap(close)
     if (hasReason) return [...begin(), ...closed, event]
     const reason = { stop_reason: hasCalls ? 'tool_use' : 'end_turn', stop_sequence: null }
-    const ended = { type: 'message_delta', delta: reason, usage: { output_tokens: outputTokens } }
+    const ended = { type: 'message_delta', delta: reason, usage: { output_tokens: countedOutput() } }
     return [...begin(), ...closed, ended, event]
   }
 
@@ -163,7 +174,25 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
 
   return {
     take,
+    isComplete: () => hasReason || isOver,
     end: () => (hasReason && !isOver ? stop({ type: 'message_stop' }) : []),
+  }
+}
+
+/**
+ * Returns the start of the block that a delta belongs to; null for a delta that begins none. A call gets no name, so
+ * that the model receives an error for it: without the call, its words would pass for the whole answer.
+ */
+function startOf(piece: Members): Members | null {
+  switch (piece['type']) {
+    case 'thinking_delta':
+      return { type: 'thinking', thinking: '' }
+    case 'text_delta':
+      return { type: 'text', text: '' }
+    case 'input_json_delta':
+      return { type: 'tool_use', id: '', name: '', input: {} }
+    default:
+      return null
   }
 }
 

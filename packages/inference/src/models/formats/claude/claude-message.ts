@@ -1,5 +1,6 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { readJsonAsWritten } from '@flotilla/foundation/intake'
+import { settleArguments, wrapped } from '../answer/call-arguments.ts'
 import { isRecord } from '../empty-answer.ts'
 
 export type Members = Readonly<Record<string, unknown>>
@@ -55,7 +56,7 @@ export function messageOfEvents(events: readonly Members[]): Members {
       message = { ...message, ...filled(membersOf(event['delta'])), usage }
     }
   }
-  return { ...message, content: blocks.map(({ members, input }) => withInput(members, input.join(''))) }
+  return { ...message, content: blocks.map(({ members, input }) => withInput(members, input)) }
 }
 
 interface Block {
@@ -76,10 +77,20 @@ function addDelta({ members, input }: Block, delta: Members): void {
   }
 }
 
-/** Returns the input from its pieces, else from the start of the block. Text that is not an object is wrapped. */
-function withInput(members: Members, written: string): Members {
+/**
+ * Returns the input from its pieces, by the rules of `settleArguments`, else from the start of the block. Text that
+ * is not an object is wrapped.
+ */
+function withInput(members: Members, pieces: readonly string[]): Members {
+  const written = pieces.join('')
   if (written.trim() === '') return members
-  return { ...members, input: writtenObject(written) ?? { invalid_json: written } }
+  return { ...members, input: writtenObject(written) ?? settledObject(pieces) ?? wrapped(written) }
+}
+
+/** Returns the object in pieces that are not one JSON object; null for several objects, as one block is one call. */
+function settledObject(pieces: readonly string[]): Members | null {
+  const [only, another] = settleArguments(pieces)
+  return only === undefined || another !== undefined ? null : writtenObject(only)
 }
 
 /** Returns the object in a JSON text, with all digits of its numbers; null for any other text. Pure. */

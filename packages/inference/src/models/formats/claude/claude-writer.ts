@@ -60,7 +60,10 @@ export function createClaudeWriter({ stream, keepsUnknown, seal = '', secrets = 
     if (keepAlive.test(text) || frame.event === 'stray') return ''
     const values = wireValues(text, secrets)
     const from = values.length === 1 ? frame : { event: frame.event, data: '' }
-    const mended = values.flatMap(({ value, written }) => eventsOf(value, membersOf(written), from))
+    const mended = values
+      .flatMap(({ value, written }) => eventsOf(value, membersOf(written), from))
+      // A failure behind a complete message revokes nothing, and another attempt would be paid for once more.
+      .filter(({ event }) => event['type'] !== 'error' || !mender.isComplete())
     hasAny ||= mended.length > 0
     if (stream) return mended.map(printedEvent).join('')
     events.push(...mended.map(({ event }) => event))

@@ -1,8 +1,10 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { Secret } from '@flotilla/egress/credentials'
+import { createAnswerEnding } from '../answer/answer-ending.ts'
 import { createAnswerFrames } from '../answer/answer-frames.ts'
 import type { Frame } from '../answer/event-lines.ts'
 import { errorInAnswer } from '../answer/error-in-answer.ts'
+import { wrapped } from '../answer/call-arguments.ts'
 import { unreadable } from '../answer/unreadable.ts'
 import { wireValues } from '../answer/wire-values.ts'
 import { membersOf, writtenObject } from '../claude/claude-message.ts'
@@ -26,17 +28,27 @@ export function createGoogleWriter({
   const frames = createAnswerFrames()
   const answers: Members[] = []
   let hasAny = false
+  const ending = createAnswerEnding()
   let strange = ''
 
   function answerOf(given: Members, asWritten: Members): readonly Members[] {
     const [value, written] = [unwrapped(given), unwrapped(asWritten)]
-    const failure = 'candidates' in value ? null : errorInAnswer(value, { secrets })
-    if (failure !== null) return [{ error: errorOf(value, failure.detail) }]
+    const { candidates } = value
+    const hasCandidates = candidates !== undefined && (!Array.isArray(candidates) || candidates.length > 0)
+    const failure = hasCandidates ? null : errorInAnswer(value, { secrets })
+    if (failure !== null) return ending.isComplete() ? [] : [{ error: errorOf(value, failure.detail) }]
     if (!knownMembers.some((name) => name in value)) {
       strange ||= Object.keys(value).slice(0, 8).join(', ').slice(0, 100)
       return []
     }
-    return [mendedAnswer(written)]
+    const mended = mendedAnswer(written)
+    const [candidate] = (mended['candidates'] ?? []) as readonly Members[]
+    const parts = membersOf(candidate?.['content'])['parts']
+    ending.take({
+      hasContent: Array.isArray(parts) && parts.length > 0,
+      hasReason: candidate?.['finishReason'] !== undefined,
+    })
+    return [mended]
   }
 
   function takeFrame({ event, data }: Frame): string {
@@ -74,15 +86,26 @@ function unwrapped(value: Members): Members {
 
 const knownMembers = ['candidates', 'usageMetadata', 'promptFeedback'] as const
 
-/** Returns the provider's error in the form that the AI SDK package reads. */
+/**
+ * Returns the provider's error in the form that the AI SDK package reads, which keeps these three members alone. The
+ * id of a quota takes the place of the status, because it alone tells a quota of a day from a limit of a minute.
+ */
 function errorOf({ error }: Members, message: string): Members {
-  const details = membersOf(error)
-  const { code, status } = details
+  const { code, status, details } = membersOf(Array.isArray(error) ? error[0] : error)
+  const named = quotaIn(details) ?? status
   return {
     code: typeof code === 'number' ? code : null,
     message,
-    status: typeof status === 'string' ? status : 'UNKNOWN',
+    status: typeof named === 'string' ? named : 'UNKNOWN',
+    // A whole answer is passed on with them.
+    ...(Array.isArray(details) ? { details } : {}),
   }
+}
+
+function quotaIn(details: unknown): unknown {
+  const all: readonly unknown[] = Array.isArray(details) ? details : []
+  const violations = all.flatMap((detail) => membersOf(detail)['violations'] ?? [])
+  return violations.map((one) => membersOf(one)['quotaId']).find((id) => typeof id === 'string')
 }
 
 function mendedAnswer(answer: Members): Members {
@@ -117,10 +140,18 @@ function mendedCandidate({ content, finishReason, finishMessage }: Members): Mem
   const list = Array.isArray(parts) ? (parts as unknown[]) : isRecord(parts) ? [parts] : []
   return {
     content: { role: 'model', parts: list.flatMap((part) => mendedPart(membersOf(part))) },
-    ...(typeof finishReason === 'string' ? { finishReason } : {}),
+    ...finishIn(finishReason),
     ...(typeof finishMessage === 'string' ? { finishMessage } : {}),
     index: 0,
   }
+}
+
+/** The reasons by their numbers in Google's protocol buffers, which some gateways print. */
+const reasons = ['', 'STOP', 'MAX_TOKENS', 'SAFETY', 'RECITATION', 'OTHER', 'BLOCKLIST', 'PROHIBITED_CONTENT']
+
+function finishIn(reason: unknown): Members {
+  const finishReason = typeof reason === 'number' ? (reasons[reason] ?? `reason ${reason}`) : reason
+  return typeof finishReason === 'string' && finishReason !== '' ? { finishReason } : {}
 }
 
 /** Returns the part without members that the package does not know; an empty list if nothing remains. */
@@ -159,7 +190,8 @@ function mendedCall(call: Members): Members {
 function argumentsOf(args: unknown): unknown {
   if (isRecord(args)) return args
   if (args === null || args === undefined || args === '') return {}
-  return (typeof args === 'string' ? writtenObject(args) : null) ?? { invalid_json: args }
+  if (Array.isArray(args) && args.length === 1 && isRecord(args[0])) return args[0]
+  return (typeof args === 'string' ? writtenObject(args) : null) ?? wrapped(args)
 }
 
 /** Joins the answers of a stream to one. */

@@ -1,0 +1,56 @@
+import type { WireCall, WireFunction, WireSaid } from './chat-wire.ts'
+import type { CallPiece } from './collect-calls.ts'
+
+/** Returns the pieces of calls: in a whole message each entry is a call; in a stream the pieces name their call. */
+export function piecesIn(message: WireSaid, isWhole: boolean): readonly CallPiece[] {
+  const inContent = message.content.flatMap(({ call }) => call ?? [])
+  const pieces = [...message.tool_calls, ...inContent].map((call, position) =>
+    pieceOf(call, isWhole || inContent.length > 0 ? position : null),
+  )
+  const legacy = message.function_call
+  // `function_call` beside `tool_calls` repeats the same call for older clients.
+  if (!legacy || pieces.length > 0) return pieces
+  return [{ index: 0, id: '', name: nameOf(legacy), arguments: argumentsOf(legacy), seal: '' }]
+}
+
+function pieceOf(call: WireCall, position: number | null): CallPiece {
+  const named = call.function ?? call.custom
+  return {
+    index: position ?? call.index ?? named?.index ?? null,
+    id: call.id.length > idMaxChars ? '' : call.id,
+    name: (named && nameOf(named)) || nameOf(call),
+    arguments: (named && argumentsOf(named)) || argumentsOf(call),
+    seal: call.extra_content?.google?.thought_signature ?? '',
+  }
+}
+
+/** Other names of the arguments: `args`, `kwargs`, `params`, `arguments_json`, `rawArguments`, `toolInput` and alike. */
+const otherArguments = /^(?:kw)?args$|^params$|arguments|^(?:tool|function)_?input$/i
+const otherName = /^(?:function|tool)_?name$/i
+
+/**
+ * Returns the arguments of a call: `arguments`, else `parameters` (Cohere, Llama), else `input` (Anthropic), else the
+ * first member with another name of arguments, because a call without them would run with none.
+ */
+function argumentsOf(call: WireFunction): string {
+  const known = call.arguments || call.parameters || call.input
+  return known || printed(memberOf(call, otherArguments))
+}
+
+function nameOf(call: WireFunction): string {
+  if (call.name !== '') return call.name
+  const other = memberOf(call, otherName)
+  return typeof other === 'string' ? other : ''
+}
+
+function memberOf(call: Readonly<Record<string, unknown>>, name: RegExp): unknown {
+  return Object.entries(call).find(([key, value]) => name.test(key) && value !== '' && value != null)?.[1]
+}
+
+function printed(value: unknown): string {
+  if (value === undefined) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** The longest tool call id that is read, characters; a longer id is ignored. */
+const idMaxChars = 512
