@@ -22,6 +22,13 @@ it('a model without a price is refused with the command that sets it, and costs 
     1,
     expect.stringContaining('such as openai/gpt-5-mini'),
   ])
+  const unknown = await flotilla(at, 'models', 'price', 'mina/large', '--input', '1', '--output', '5')
+  expect([unknown.code, unknown.err]).toMatchObject([
+    1,
+    expect.stringContaining('there is no provider mina: did you mean mine?'),
+  ])
+  const unused = await flotilla(at, 'models', 'price', 'mine/larg', '--input', '1', '--output', '5')
+  expect(unused.out + unused.err).toContain('No agent uses mine/larg')
   const set = await flotilla(at, 'models', 'price', 'mine/large', '--input', '1', '--output', '5')
   expect(set.out).toContain('mine/large costs 1 in and 5 out')
   // The provider reports 10 input tokens and 2 output tokens.

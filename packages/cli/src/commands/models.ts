@@ -68,6 +68,13 @@ async function setPrice(context: CommandContext, line: CommandLine): Promise<voi
       ? `${model} costs what the public price list says.`
       : `${model} costs ${priceOf(price.input_per_mtok)} in and ${priceOf(price.output_per_mtok)} out, in US dollars per million tokens, from the next call.`,
   )
+  const { models: known } = await client.call('models', { signal: context.signal })
+  const isUsed = known.some(
+    ({ id, agents, chosen_for: chosen, fallback }) =>
+      (id === model && agents.length + chosen.length > 0) || fallback.includes(model),
+  )
+  if (price !== null && !isUsed)
+    context.terminal.hint(`No agent uses ${model}: compare the name with those in flotilla models.`)
 }
 
 function perMtok(text: string): number {

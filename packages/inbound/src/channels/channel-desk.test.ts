@@ -231,27 +231,39 @@ describe('commands on a channel', () => {
     expect(setup.told()).toContainEqual(expect.stringContaining('Stopped: scout'))
   })
 
-  test('/stop names the messages that the stopped run had not read, since they start no run', async () => {
+  test('a message that a stopped run had not read is returned to its sender, since it starts no run', async () => {
     const setup = await open()
     await setup.say('@scout go')
     await setup.say('/steer @scout to the left')
     await setup.say('/stop')
-    const told = setup.told().at(-1)
-    expect(told).toContain('Stopped: scout')
-    expect(told).toContain('1 of your messages was not read before the stop')
-    expect(told).toContain('scout: “to the left”')
+    const told = setup.told()
+    expect(told).toContainEqual(expect.stringContaining('Stopped: scout'))
+    const returned = told.filter((text) => text.includes('was not read before scout was stopped'))
+    expect(returned).toEqual([expect.stringContaining('“to the left”')])
     expect(runCount(setup)).toBe(1)
   })
 
-  test('/stop in a group counts the unread messages and does not quote them', async () => {
+  test('a message that a run had not read is returned to its sender if another person stops the run elsewhere', async () => {
+    const setup = await open()
+    await setup.say('@scout go')
+    await setup.say('/steer @scout to the left')
+    const [run] = setup.ledger.queries.list({ limit: 1 })
+    setup.ledger.lifecycle.cancelRun(issuer, run?.id ?? '')
+    await setup.clock.settle()
+    expect(setup.told()).toContainEqual(expect.stringContaining('“to the left”'))
+    expect(runCount(setup)).toBe(1)
+  })
+
+  test('a message that a stopped run had not read is not quoted in a group', async () => {
     const group = { conversationId: '-77', threadId: null, isPrivate: false }
     const setup = await open()
     await setup.say('@scout go', { place: group })
-    await setup.say('/steer @scout my secret')
+    await setup.say('/steer @scout to the left', { place: group })
     await setup.say('/stop', { place: group })
-    const told = setup.told().find((text) => text.includes('Stopped: scout'))
-    expect(told).toContain('1 of your messages was not read before the stop')
-    expect(setup.told().join('\n')).not.toContain('my secret')
+    const told = setup.told()
+    expect(told).toContainEqual(expect.stringContaining('Stopped: scout'))
+    expect(told).toContainEqual(expect.stringContaining('was not read before scout was stopped'))
+    expect(told.join('\n')).not.toContain('to the left')
   })
 
   test('/steer writes to a running agent, and starts a run of an idle one, which is answered here', async () => {

@@ -117,6 +117,7 @@ export function createChannelDesk(kernel: ChannelKernel, needs: ChannelDeskNeeds
     wake,
   })
   workEvents.runSettled.subscribe(delivering.runSettled)
+  workEvents.steerReturned.subscribe(delivering.steerReturned)
   collaborationEvents.artifactSaved.subscribe(({ runId, ...file }) => {
     if (runId !== null && places.isOpen(runId)) runFiles.add(runId, file, clock.now())
   })

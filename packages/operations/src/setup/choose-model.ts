@@ -1,3 +1,5 @@
+import { nearestName } from '@flotilla/protocol/nearest-name'
+import { Problem } from '@flotilla/protocol/problem'
 import type { LocalServer, ProviderOffer } from '@flotilla/protocol/setup-api'
 import { modelEntries } from '@flotilla/foundation/config'
 import type { Settings } from '@flotilla/foundation/config'
@@ -52,6 +54,7 @@ export async function setPrice(
   { model, price }: { readonly model: string; readonly price: GivenPrice | null },
 ) {
   context.guard(caller, { do: 'manage-credentials' })
+  if (price !== null) requireKnownProvider(context, model)
   const before = modelEntries(context.settings()).get(model)?.price
   const after = price === null ? undefined : withCachedPrice(price, before?.cached_input_per_mtok)
   await context.settingsFile.edit(['models', model, 'price'], after)
@@ -63,6 +66,16 @@ export async function setPrice(
     },
   })
   return { model }
+}
+
+/** A price of a model whose provider is in no list would apply to no call. Throws the Problem `unprocessable`. */
+function requireKnownProvider(context: SetupContext, model: string): void {
+  const provider = model.slice(0, model.indexOf('/'))
+  const names = [...new Set([...Object.keys(providerPresets), ...Object.keys(context.settings().providers)])]
+  if (names.includes(provider)) return
+  const nearest = nearestName(provider, names)
+  const hint = nearest === null ? `known are ${names.toSorted().join(', ')}` : `did you mean ${nearest}?`
+  throw new Problem('unprocessable', { detail: `there is no provider ${provider}: ${hint}` })
 }
 
 interface GivenPrice {

@@ -26,10 +26,20 @@ export interface ChangedTask {
   readonly before: TaskState
 }
 
+/** A message to an agent at work that the agent never reads, because a person cancelled the run. */
+export interface ReturnedSteer {
+  readonly id: string
+  readonly agentId: string
+  readonly origin: Origin
+  readonly text: string
+}
+
 /** The events that work publishes about runs and tasks, and the questions that it asks the contexts above. */
 export interface WorkEvents {
   /** Published in the transaction that settles the run. */
   readonly runSettled: DomainEvent<SettledRun>
+  /** Published in the transaction that settles the run that the message was sent to. */
+  readonly steerReturned: DomainEvent<ReturnedSteer>
   /** Published when an agent ended its turn with entries for the blackboard. */
   readonly entriesPromoted: DomainEvent<{
     readonly runId: string
@@ -63,6 +73,7 @@ export interface WorkKernel extends FleetKernel {
 export function createWorkEvents(): WorkEvents {
   return {
     runSettled: createDomainEvent(),
+    steerReturned: createDomainEvent(),
     entriesPromoted: createDomainEvent(),
     taskChanged: createDomainEvent(),
     costsRequested: createDomainEvent(),

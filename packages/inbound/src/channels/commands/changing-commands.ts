@@ -1,9 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { RunView } from '@flotilla/protocol/run'
 import { channelLimits } from '../channel-limits.ts'
 import { conversationOf, sessionAt } from '../conversation.ts'
 import type { RunPlace } from '../delivery/run-places.ts'
-import { wholeUpTo } from '../text/clean-text.ts'
 import type { ChannelCommand, CommandCall, CommandDeps } from './channel-command.ts'
 import { agentHere, agentsFor, namedAgent } from './find-agent.ts'
 import { giveToAgent, keyOf } from './give-to-agent.ts'
@@ -81,10 +79,10 @@ export const stop: ChannelCommand = {
   asks: (deps, call) => stoppable(deps, call).map(({ agentId }) => ({ do: 'submit-run', to: agentId })),
   run: (deps, call) => {
     const open = stoppable(deps, call)
-    const stopped = open.map(({ runId }) => deps.runs.view(deps.runs.cancelRun(call.caller, runId)))
+    for (const { runId } of open) deps.runs.cancelRun(call.caller, runId)
     if (open.length === 0) return { text: 'You have no unfinished requests here.' }
     const agents = [...new Set(open.map(({ agentId }) => agentId))].join(', ')
-    return { text: [`Stopped: ${agents}.`, ...unreadWords(call, stopped)].join('\n') }
+    return { text: `Stopped: ${agents}.` }
   },
 }
 
@@ -111,37 +109,6 @@ function steered(deps: CommandDeps, call: CommandCall): { readonly agentId: stri
   const text = rest.trim()
   if (text === '' || agentId === null) throw usageProblem('/steer @agent and a message')
   return { agentId, text }
-}
-
-/** At most this many unread messages are quoted; the rest are counted. */
-const quotedMessagesMax = 5
-/** Characters of one quoted message. */
-const quotedMaxChars = 200
-
-/**
- * Says which of the person's messages the stopped runs had not read, because such a message starts no run. In a group
- * the answer has only their number, since the person may have written them in a direct conversation.
- */
-function unreadWords({ caller, message }: CommandCall, stopped: readonly RunView[]): readonly string[] {
-  const unread = stopped
-    .flatMap(({ steers }) => steers)
-    .filter(
-      ({ state, origin }) => state === 'returned' && origin.kind === 'human' && origin.user === caller.user,
-    )
-  if (unread.length === 0) return []
-  const count = unread.length === 1 ? '1 of your messages was' : `${unread.length} of your messages were`
-  const quoted = message.place.isPrivate ? unread.slice(0, quotedMessagesMax) : []
-  const more = quoted.length === 0 ? 0 : unread.length - quoted.length
-  return [
-    `${count} not read before the stop, and will not be: send again what still matters.`,
-    ...quoted.map(({ agent_id: agentId, text }) => `${agentId}: “${excerpt(text)}”`),
-    ...(more === 0 ? [] : [`and ${more} more`]),
-  ]
-}
-
-function excerpt(text: string): string {
-  const line = text.replace(/\s+/g, ' ')
-  return line.length <= quotedMaxChars ? line : `${wholeUpTo(line, quotedMaxChars)}…`
 }
 
 /** Returns the person's unfinished runs in this conversation; if `/stop` names an agent, only that agent's runs. */

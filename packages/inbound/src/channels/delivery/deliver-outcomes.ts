@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { channelNames } from '@flotilla/protocol/people'
 import type { ChannelName } from '@flotilla/protocol/people'
-import type { SettledRun } from '@flotilla/work/events'
+import type { ReturnedSteer, SettledRun } from '@flotilla/work/events'
 import type { RunDelivery } from '@flotilla/work/runs'
 import type { Database } from '@flotilla/foundation/storage'
 import { channelLimits } from '../channel-limits.ts'
@@ -11,11 +11,14 @@ import type { RunFiles } from '../messages/run-files.ts'
 import type { RunPlaces } from './run-places.ts'
 import type { RunOutcome } from '@flotilla/protocol/run'
 import type { ConversationPlace } from '../adapter.ts'
+import { wholeUpTo } from '../text/clean-text.ts'
 import { tellableDetail } from './owner-figures.ts'
 
 export interface DeliverOutcomes {
   /** Writes the letter to the person who requested the run, in the transaction that settles the run. */
   readonly runSettled: (run: SettledRun) => void
+  /** Writes the letter to the person whose message to a cancelled run was not read, in the same transaction. */
+  readonly steerReturned: (steer: ReturnedSteer) => void
   /** Ends the letter. If it carried a run's outcome, the run's outbox row is updated in the same transaction. */
   readonly letterSettled: (letter: Letter, state: LetterEnd, detail: string) => void
 }
@@ -51,6 +54,15 @@ export function createDeliverOutcomes(deps: {
       letters.add({ ...letter, replyToId: known?.replyToId ?? null }, now)
       database.afterCommit(() => deps.wake(channel))
     },
+    steerReturned: ({ id, agentId, origin, text }) => {
+      const channel = channelNames.find((name) => name === origin.channel)
+      const person = origin.user ?? ''
+      const place = channel === undefined ? null : deps.talks.lastPlaceOf(channel, person)
+      if (channel === undefined || place === null || !deps.talks.isTold({ channel, person, place })) return
+      const letter = { channel, place, source: `steer:${id}`, person, text: returnedText(agentId, text, place) }
+      letters.add(letter, clock.now())
+      database.afterCommit(() => deps.wake(channel))
+    },
     letterSettled: (letter, state, detail) =>
       database.transaction(() => {
         letters.settle(letter.id, { state, detail, at: clock.now() })
@@ -68,6 +80,20 @@ function outcomeText({ status, text, code }: RunOutcome, place: ConversationPlac
   if (status === 'done') return detail === '' ? '(Done, without a text.)' : detail
   const how = code === undefined || code === status ? status : `${status}: ${code}`
   return detail === '' ? `(${how})` : `(${how}) ${detail}`
+}
+
+/** Characters of a message that are quoted to its sender. */
+const quotedMaxChars = 200
+
+/**
+ * Returns the notice about a message that starts no run. In a group it is not quoted, since the person may have written
+ * it in a direct conversation. Pure.
+ */
+function returnedText(agentId: string, message: string, { isPrivate }: ConversationPlace): string {
+  const line = message.replace(/\s+/g, ' ')
+  const excerpt = line.length <= quotedMaxChars ? line : `${wholeUpTo(line, quotedMaxChars)}…`
+  const notice = `A message of yours was not read before ${agentId} was stopped, and will not be: send it again if it still matters.`
+  return isPrivate ? `${notice}\n“${excerpt}”` : notice
 }
 
 /** Returns the note about files that are not sent with an answer. Pure. */

@@ -78,12 +78,13 @@ function giveBack(deps: ReleaseSteersDeps, steer: SteerRecord): void {
   const settledAt = deps.clock.now()
   if (!deps.steers.giveBack(steer.id, settledAt)) return
   recordSteer(deps, { ...steer, state: 'returned', settledAt }, { action: 'steer.returned', actor: 'system' })
+  deps.workEvents.steerReturned.publish(steer)
 }
 
 export interface ReleaseSteersDeps extends SteerRecorders {
   readonly clock: Clock
   readonly table: RunTable
   readonly steers: SteerTable
-  readonly workEvents: Pick<WorkEvents, 'reasonsToGiveNoWork'>
+  readonly workEvents: Pick<WorkEvents, 'reasonsToGiveNoWork' | 'steerReturned'>
   readonly settle: SettleRun
 }
