@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
-import { chmod, mkdir } from 'node:fs/promises'
+import { chmod, mkdir, realpath } from 'node:fs/promises'
+import { Problem } from '@flotilla/protocol/problem'
 import { homeFault, makeHome } from '@flotilla/protocol/home-folder'
 import { readTextFile, writeFileAtomically } from './atomic-file.ts'
 import { join } from 'node:path'
 import type { DataPaths } from './data-paths.ts'
+import { missingMount } from './missing-mount.ts'
 
 export interface HomeFolder {
   /** Identifies this home in the container engine, even after its folder was moved. */
@@ -15,12 +17,34 @@ export interface HomeFolder {
 
 /**
  * Creates the home's folders, and its id at the first start. Everything below the home becomes private to the owner,
- * also existing folders; the home itself may be a shared folder. Throws the Problem `home-unusable` with the obstacle.
+ * also existing folders; the home itself may be a shared folder. Throws the Problem `home-unusable` with the obstacle,
+ * also for a new home in a mount point whose file system is not mounted: most likely the fleet is on that file system.
  */
-export async function openHomeFolder(paths: DataPaths): Promise<HomeFolder> {
+export async function openHomeFolder(paths: DataPaths, tables = readMountTables): Promise<HomeFolder> {
+  await requireMounted(paths, tables)
   makeHome(fs, paths.home)
   return openFolders(paths).catch((error: unknown) => {
     throw homeFault(paths.home, error)
+  })
+}
+
+/** Reads what the machine plans to mount and has mounted; empty texts where there are no such tables. */
+async function readMountTables() {
+  const [planned, mounted] = await Promise.all(
+    ['/etc/fstab', '/proc/self/mountinfo'].map((path) => readTextFile(path).catch(() => null)),
+  )
+  return mounted == null ? { planned: '', mounted: '' } : { planned: planned ?? '', mounted }
+}
+
+async function requireMounted(paths: DataPaths, tables: typeof readMountTables): Promise<void> {
+  const known = await readTextFile(homeIdPath(paths)).catch(() => null)
+  if (known != null && known.trim() !== '') return
+  const folder = await realpath(paths.home).catch(() => paths.home)
+  const point = missingMount(folder, await tables())
+  if (point === null) return
+  throw new Problem('home-unusable', {
+    detail: `${point} is a mount point in /etc/fstab and nothing is mounted there, so a start would begin a new fleet in the empty folder`,
+    repair: `Mount it (mount ${point}) and start again. If the fleet is to be in the folder itself, remove the line from /etc/fstab.`,
   })
 }
 

@@ -59,7 +59,13 @@ export function createDeliverOutcomes(deps: {
       const person = origin.user ?? ''
       const place = channel === undefined ? null : deps.talks.lastPlaceOf(channel, person)
       if (channel === undefined || place === null || !deps.talks.isTold({ channel, person, place })) return
-      const letter = { channel, place, source: `steer:${id}`, person, text: returnedText(agentId, text, place) }
+      const letter = {
+        channel,
+        place,
+        source: `steer:${id}`,
+        person,
+        text: returnedText(agentId, text, place),
+      }
       letters.add(letter, clock.now())
       database.afterCommit(() => deps.wake(channel))
     },
