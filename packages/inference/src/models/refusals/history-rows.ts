@@ -45,12 +45,12 @@ export const historyRows: readonly HistoryRow[] = [
   // Anthropic, Bedrock, Google
   row(
     'thinking',
-    /thinking.{0,120}(?:signature|must start with|cannot be modified|expected)|expected.{0,20}(?:redacted_)?thinking|invalid `?signature`?|thought[_ ]signature|thinking mode.{0,80}must be passed back|reasoning_content.{0,80}(?:must|missing|required)|encrypted content.{0,60}(?:verified|decrypted)|of type 'reasoning'/is,
+    /thinking.{0,120}(?:signature|must start with|cannot be modified|expected)|expected.{0,20}(?:redacted_)?thinking|invalid `?signature`?|thought[_ ]signature|thinking mode.{0,80}must be passed back|reasoning_content.{0,80}(?:must|missing|required)|missing.{0,20}reasoning_content|encrypted content.{0,60}(?:verified|decrypted)|of type 'reasoning'/is,
   ),
   // Texts of Anthropic, OpenAI, Google, Mistral, Bedrock, DeepSeek, vLLM and MiniMax about tool calls and results.
   row(
     'tools',
-    /tool call result does not follow|tool_use.{0,60}(?:found without|must have|must be unique|corresponding|name|id|input)|tool_result|tool_use_id|toolresult blocks|tooluse|role '?"?tool'?"? must|'?tool_calls'? must be followed|tool_call_ids? did not|no tool (?:call|output) found|number of function (?:calls|response)|function (?:call|response) (?:turn|parts?)|same number of function calls|duplicate.{0,20}tool.{0,10}id|invalid function arguments|unexpected role '?\w+'? after role '?tool/is,
+    /tool call result does not follow|tool_use.{0,60}(?:found without|must have|must be unique|corresponding|name|id|input)|tool_result|tool_use_id|toolresult blocks|tooluse|role '?"?tool'?"? must|'?tool_calls'? must be followed|tool_call_ids? did not|no tool (?:call|output) found|number of function (?:calls|response)|function (?:call|response) (?:turn|parts?)|same number of function calls|duplicate.{0,20}tool.{0,10}id|invalid function arguments|function\.arguments\W.{0,60}json|unexpected role '?\w+'? after role '?tool/is,
   ),
   row(
     'tools',
@@ -66,6 +66,14 @@ export const historyRows: readonly HistoryRow[] = [
       'is',
     ),
   ),
+  // llama.cpp and Ollama parse the arguments of earlier calls while they write the prompt, and answer 500 then.
+  {
+    ...row(
+      'tools',
+      /failed to parse tool call arguments as json|cannot unmarshal.{0,120}tool_calls\.function\.arguments|value looks like object, but can't find closing/i,
+    ),
+    status: [400, 500],
+  },
   { ...row('images', /maximum (?:allowed )?(?:number of bytes|request size)/i), status: [413] },
   {
     means: 'history',
@@ -78,15 +86,15 @@ export const historyRows: readonly HistoryRow[] = [
   ),
   row(
     'text',
-    /(?:low|high|lone|unpaired) surrogate|surrogates not allowed|invalid (?:unicode|utf-?8)|not valid utf|end of hex escape|null (?:byte|character)|\\u0000/i,
+    /(?:low|high|lone|unpaired) surrogate|surrogates not allowed|invalid (?:unicode|utf-?8)|not valid utf|end of hex escape|could not parse the json body of your request|null (?:byte|character)|\\u0000/i,
   ),
   row(
     'empty',
-    /(?:must|should) (?:be|have) non-empty|non-whitespace text|must not be empty|cannot be empty|content.{0,40}(?:is|are) empty|(?:contents?|parts) (?:is|are) not specified|must include at least one parts? field|empty (?:content|message|text)|trailing whitespace/i,
+    /(?:must|should) (?:be|have) non-empty|non-whitespace text|must not be empty|cannot be empty|content.{0,40}(?:is|are) empty|(?:contents?|parts) (?:is|are) not specified|must include at least one parts? field|empty (?:content|message|text)|trailing whitespace|at least one content element|must have a text parameter|'?content'?: expected a string, got null|invalid message content type: <nil>/i,
   ),
   row(
     'order',
-    /prefill|must end with a user|ends? with a user role|last (?:message|role)|expected last role|(?:roles|turns) must alternate|must alternate|first message must|unexpected role/i,
+    /prefill|must end with a user|ends? with a user role|last (?:message|role)|expected last role|(?:roles|turns) must alternate|must alternate|first message must|unexpected role|must start with a user message|assistant messages at the end of the list|only user, assistant and tool roles are supported/i,
   ),
-  row('message', /\b(?:messages?|contents?|input)\s?(?:\[\d|\.\d|\d)/i),
+  row('message', /\b(?:messages?|contents?|input)\s?(?:\[\d|\.\d|\d)|^messages 参数非法/i),
 ]

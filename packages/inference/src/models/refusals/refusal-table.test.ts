@@ -181,6 +181,20 @@ openai | 400 | history/tools | {"error":{"message":"Invalid parameter: messages 
 openai | 400 | history/tools | {"error":{"message":"Invalid 'messages[3].tool_calls[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."}}
 openai | 400 | null | {"error":{"message":"Invalid 'tools[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."}}
 google | 400 | history/tools | {"error":{"code":429,"message":"Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.","status":"INVALID_ARGUMENT","details":[]}}
+deepseek | 400 | history/thinking | {"error":{"message":"Missing ´reasoning_content´ field in the assistant message at message index 2."}}
+openai | 400 | history/empty | {"error":{"message":"Invalid value for 'content': expected a string, got null."}}
+openai | 400 | history/text | {"error":{"message":"We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly.)"}}
+google | 400 | history/empty | {"error":{"message":"Unable to submit request because it must have a text parameter."}}
+bedrock | 400 | history/order | {"error":{"message":"A conversation must start with a user message. Try again with a conversation that starts with a user message."}}
+here | 400 | history/order | {"error":{"message":"Cannot have 2 or more assistant messages at the end of the list."}}
+here | 400 | history/order | {"error":{"message":"Only user, assistant and tool roles are supported, with the exception of an initial optional system message!"}}
+here | 500 | history/tools | {"error":{"message":"Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error at line 1"}}
+here | 500 | history/tools | {"error":{"message":"json: cannot unmarshal string into Go struct field ToolCallFunction.messages.tool_calls.function.arguments of type api.ToolCallFunctionArguments"}}
+here | 500 | history/tools | {"error":{"message":"Value looks like object, but can't find closing '}' symbol"}}
+here | 400 | history/empty | {"error":{"message":"invalid message content type: <nil>"}}
+xai | 400 | history/empty | {"error":{"message":"Each message must have at least one content element."}}
+zhipu | 400 | history/message | {"error":{"message":"messages 参数非法。请检查文档。"}}
+dashscope | 400 | history/tools | {"error":{"message":"<400> InternalError.Algo.InvalidParameter: The 'function.arguments' parameter of the code model must be in JSON format."}}
 google | 400 | history/thinking | {"error":{"code":429,"message":"Function call is missing a thought_signature in functionCall parts.","status":"INVALID_ARGUMENT","details":[]}}
 mistral | 400 | history/tools | {"message":"Not the same number of function calls and responses"}
 mistral | 400 | history/order | {"message":"Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"}
