@@ -11,8 +11,8 @@ const plannedField = 1
 const mountedField = 4
 
 /**
- * Returns the mount point that contains the folder according to `/etc/fstab` and has no file system now; null if there
- * is none. `folder` is absolute, without links. Pure.
+ * Returns the mount point that contains the folder according to `/etc/fstab` and has no file system now; null without
+ * one. `folder` is absolute, without links. Pure.
  */
 export function missingMount(folder: string, { planned, mounted }: MountTables): string | null {
   const present = new Set(mountPointsIn(mounted, mountedField))

@@ -108,14 +108,9 @@ export function createChannelDesk(kernel: ChannelKernel, needs: ChannelDeskNeeds
     wake,
     clock,
   })
-  const notices = createSendNotices({
-    ...kernel,
-    letters,
-    talks,
-    ownersOn: people.ownersOn,
-    settings: () => kernel.settings().channels.notices,
-    wake,
-  })
+  const { ownersOn } = people
+  const noticed = () => kernel.settings().channels.notices
+  const notices = createSendNotices({ ...kernel, letters, talks, ownersOn, settings: noticed, wake })
   workEvents.runSettled.subscribe(delivering.runSettled)
   workEvents.steerReturned.subscribe(delivering.steerReturned)
   collaborationEvents.artifactSaved.subscribe(({ runId, ...file }) => {

@@ -90,7 +90,6 @@ interface ReadSoFar {
     hasThoughts: boolean
   }
   reason: NormalEnd | null
-  readonly ending: AnswerEnding
   isRefused: boolean
   isDone: boolean
   /** True if the answer may be complete: its usage came alone, or it is one message. A later choice sets false. */
@@ -110,6 +109,7 @@ export function createAnswerReader({
   takesBack = true,
 }: ReaderOptions = {}): AnswerReader {
   const calls = createCallCollector()
+  const ending = createAnswerEnding()
   const tags = createThinkingTags(takesBack ? 0 : unopenedHeldChars)
   const so: ReadSoFar = {
     id: '',
@@ -117,7 +117,6 @@ export function createAnswerReader({
     choice: null,
     said: { raw: '', half: '', chars: 0, hasThoughts: false },
     reason: null,
-    ending: createAnswerEnding(),
     isRefused: false,
     isDone: false,
     isTold: false,
@@ -143,7 +142,7 @@ export function createAnswerReader({
         .map((one) => takeValue(event === 'usage' ? usageEvent(one) : one))
         .reduce(joinNews, nothing)
     } catch (error) {
-      if (so.ending.isComplete() && error instanceof Problem) return nothing
+      if (ending.isComplete() && error instanceof Problem) return nothing
       throw error
     }
   }
@@ -163,7 +162,7 @@ export function createAnswerReader({
       const [issue] = parsed.error.issues
       throw unreadable(`${issue?.path.join('.') || 'it'} is not of the expected type`)
     }
-    return takeChunk(so, parsed.data, { value, say: readMessage, calls })
+    return takeChunk(so, parsed.data, { value, say: readMessage, calls, ending })
   }
 
   function readMessage(message: WireSaid, isWhole: boolean): SaidNews {
@@ -262,6 +261,7 @@ interface Taking {
   readonly value: Readonly<Record<string, unknown>>
   readonly say: (message: WireSaid, isWhole: boolean) => SaidNews
   readonly calls: CallCollector
+  readonly ending: AnswerEnding
 }
 
 function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
@@ -318,7 +318,7 @@ function takeChoice(
   if (message && !isSaying) so.strange ??= strangeMessage(message)
   if (by.calls.hasAny()) so.said.chars += 1
   const end = endOf(choice.finish_reason)
-  so.ending.take({ hasContent: isSaying, hasReason: end !== null })
+  by.ending.take({ hasContent: isSaying, hasReason: end !== null })
   so.reason = laterEnd(so.reason, end)
   return news
 }
