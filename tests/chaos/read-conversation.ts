@@ -27,6 +27,8 @@ export interface ConversationFacts {
 const steerPattern = /Steer (s\d+) is said\./g
 /** The notification of an answer quotes the message, which contains the plan for the other agent. */
 const answerPattern = /Your message to \S+ \("Link ([^ ]+)\. [^"]*"\) is answered/g
+/** A learning quotes the arguments of a failed call, which may contain the plan for another agent. */
+const learnings = /\[Learnings since this conversation began\.[^]*?(?:\n\n|$)/g
 const questionPattern =
   /Task (task_\w+) "[^"]*", which you gave to \S+, is blocked\.\nSummary: Asked by (\S+)\./g
 
@@ -83,7 +85,8 @@ export function nextTurn(messages: readonly SaidMessage[]): Turn {
 }
 
 function planOf(message: SaidMessage): Plan | null {
-  return message.role === 'user' ? readPlan(textOf(message).replaceAll(answerPattern, '')) : null
+  if (message.role !== 'user') return null
+  return readPlan(textOf(message).replaceAll(learnings, '').replaceAll(answerPattern, ''))
 }
 
 /**

@@ -237,6 +237,43 @@ const endRows: readonly Row[] = [
   ],
 ]
 
+const lineRows: readonly Row[] = [
+  [
+    'the colon behind data is missing',
+    'tried: servers that print their own lines',
+    hello.replace('data:', 'data') + end + done,
+    plain,
+    'the normal form',
+  ],
+  [
+    'data lines are indented',
+    'tried: gateways that indent what they log',
+    (hello + end + done).replaceAll('data:', '  data:'),
+    plain,
+    'an error',
+  ],
+  [
+    'the field name has capital letters',
+    'tried: servers that write field names as headers',
+    (hello + end + done).replaceAll('data: {', 'DATA: {'),
+    plain,
+    'the normal form',
+  ],
+  [
+    'the error is the text None beside an answer',
+    'tried: servers in Python that print what is not there',
+    data({ ...choice({ content: 'Hello' }), error: 'None' }) + end + done,
+    plain,
+    'an error',
+  ],
+  [
+    'an answer of the generate API of Ollama comes',
+    'https://github.com/ollama/ollama, API: generate',
+    JSON.stringify({ model: 'm', response: 'Hello', done: true, prompt_eval_count: 10, eval_count: 5 }),
+    { problem: 'provider-unreadable', says: 'an object of model, response' },
+  ],
+]
+
 const usageRows: readonly Row[] = [
   ['the usage is a list', 'tried: gateways that count each attempt', beside({ usage: [usage] }), counted],
   [
@@ -298,12 +335,16 @@ const usageRows: readonly Row[] = [
 ]
 
 /** Content, calls, ends and usages under other names and in other places than those of the API. */
-export const misplacedOddities: readonly Oddity[] = [...callRows, ...wordRows, ...endRows, ...usageRows].map(
-  ([what, source, wire, normal, openAiClient]) => ({
-    what,
-    source,
-    wire,
-    normal,
-    ...(openAiClient === undefined ? {} : { openAiClient }),
-  }),
-)
+export const misplacedOddities: readonly Oddity[] = [
+  ...callRows,
+  ...wordRows,
+  ...endRows,
+  ...lineRows,
+  ...usageRows,
+].map(([what, source, wire, normal, openAiClient]) => ({
+  what,
+  source,
+  wire,
+  normal,
+  ...(openAiClient === undefined ? {} : { openAiClient }),
+}))

@@ -87,8 +87,12 @@ function firstFilled(choices: readonly unknown[]): unknown {
   return null
 }
 
+/** What servers print for no error. */
+const noError = /^(?:null|none|undefined)?$/i
+
 function isFilled(value: unknown): boolean {
-  if (value === undefined || value === null || value === false || value === '' || value === 0) return false
+  if (typeof value === 'string') return !noError.test(value)
+  if (value === undefined || value === null || value === false || value === 0) return false
   if (Array.isArray(value)) return value.length > 0
   return !isRecord(value) || Object.keys(value).length > 0
 }

@@ -20,6 +20,8 @@ interface EventLines {
 }
 
 const known = /^(?:data|event|id|retry|error)?(?::|$)/
+/** A data line with JSON whose field name is indented, in capital letters, or without its colon. */
+const looseField = /^\s*data\s*:?\s*(?=[{[])/i
 const repeatedField = /^data:\s*(?:data:\s*)+/
 const wholeJson = /^\s*(?:\{[^]*\}|\[[^]*\])\s*$/
 const jsonBegins = /^\s*[{[]/
@@ -33,6 +35,7 @@ const strayMaxChars = 16 * 1024
  * - a data line with a whole JSON text ends its event if another such line follows, also without a blank line
  *   between;
  * - `data: data:` is `data:`;
+ * - before JSON, the field name `data` may be indented, in capital letters, or without its colon;
  * - a line that is a whole JSON object is an event;
  * - a line `error: …` is an event of that name (llama.cpp);
  * - other text (a page, a stack trace, or JSON over several lines) becomes a `stray` frame at the end of the stream.
@@ -74,7 +77,8 @@ export function createEventLines(eventMaxChars: number): EventLines {
   function endLine(into: Frame[]): void {
     const joined = line.length === 1 ? (line[0] ?? '') : line.join('')
     // A proxy that joins streams leaves a byte order mark before each of them.
-    const text = joined.startsWith('\uFEFF') ? joined.slice(1) : joined
+    const bare = joined.startsWith('\uFEFF') ? joined.slice(1) : joined
+    const text = known.test(bare) ? bare : bare.replace(looseField, 'data: ')
     line = []
     if (text === '') return dispatch(into)
     if (!known.test(text)) return outside(text, into)

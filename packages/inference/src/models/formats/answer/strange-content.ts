@@ -28,12 +28,12 @@ function isFilledText(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : typeof value === 'string' && value.trim() !== ''
 }
 
+/** Members of answers of other APIs: Anthropic, Google, the Responses API, Ollama's `generate`, TGI. */
+const foreignMembers = ['object', 'type', 'content', 'candidates', 'output', 'response', 'generated_text']
+
 /** Whether the object belongs to another API, whose answers also have a usage. */
 export function isForeign(value: WrittenUsage): boolean {
-  return (
-    value['choices'] === undefined &&
-    ['object', 'type', 'content', 'candidates', 'output'].some((name) => value[name] !== undefined)
-  )
+  return value['choices'] === undefined && foreignMembers.some((name) => value[name] !== undefined)
 }
 
 export function namesOf(value: Readonly<Record<string, unknown>>): string {
