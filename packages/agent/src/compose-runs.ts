@@ -139,6 +139,8 @@ export function composeRuns(deps: {
         runLoop: (await harnessLoop())?.(conversation ?? '') ?? runLoop,
       }
     },
+    dataDirectory,
+    isHarness: environment.harness !== null,
     log,
   })
   const close = async () => {

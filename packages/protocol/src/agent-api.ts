@@ -7,6 +7,7 @@ import {
   sessionNameMaxChars,
   sessionNameSchema,
 } from './chat-history.ts'
+import { changedFilesFields } from './changed-files.ts'
 import type { AgentEndpointName } from './agent-endpoints.ts'
 import type { EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
@@ -176,6 +177,8 @@ export const chatFrameSchema = z.discriminatedUnion('type', [
     provider: z.nullable(z.string()),
     provider_status: z.nullable(z.int()),
   }),
+  /** What an attempt that called tools did to the files below /data; sent before `done`. */
+  z.strictObject({ type: z.literal('files_changed'), ...changedFilesFields }),
   z.strictObject({ type: z.literal('done'), result: taskResultSchema }),
 ])
 export type ChatFrame = z.infer<typeof chatFrameSchema>

@@ -68,13 +68,14 @@ export type CronAgentEndpointName = keyof typeof cronAgentEndpoints
 const message = z.string().check(z.minLength(1), z.maxLength(wireLimits.chatMessageMaxChars))
 const schedule = z.string().check(z.minLength(1), z.maxLength(cronLimits.scheduleMaxChars))
 const toolName = z.string().check(z.minLength(1), z.maxLength(128))
+/** IANA name. */
+const timezone = z.string().check(z.maxLength(64))
 const when = z.string().check(z.maxLength(cronLimits.whenMaxChars))
 
 export const newCronJobSchema = z.strictObject({
   agent: agentIdSchema,
   schedule,
-  /** IANA name. */
-  timezone: z.optional(z.string().check(z.maxLength(64))),
+  timezone: z.optional(timezone),
   enabled: z.optional(z.boolean()),
   suppress_empty: z.optional(z.boolean()),
   heartbeat: z.optional(z.boolean()),
@@ -91,6 +92,7 @@ export type NewCronJob = z.output<typeof newCronJobSchema>
  */
 export const cronChangeSchema = z.strictObject({
   schedule: z.optional(schedule),
+  timezone: z.optional(timezone),
   message: z.optional(message),
   enabled: z.optional(z.boolean()),
   suppress_empty: z.optional(z.boolean()),
@@ -106,6 +108,7 @@ export type CronChange = z.output<typeof cronChangeSchema>
  */
 export const cronSeenSchema = z.strictObject({
   schedule: z.optional(z.string().check(z.maxLength(cronLimits.scheduleMaxChars))),
+  timezone: z.optional(timezone),
   message: z.optional(z.string().check(z.maxLength(wireLimits.chatMessageMaxChars))),
   when: z.optional(z.string().check(z.maxLength(cronLimits.whenMaxChars))),
   enabled: z.optional(z.boolean()),

@@ -77,6 +77,8 @@ export const dashboardApi = {
   /** A negative number requests that many of the newest stored events. */
   eventSocket: { query: z.strictObject({ since: z._default(z.coerce.number(), 0) }) },
   runEvents: {
+    /** With `only`, events of that type. */
+    query: z.strictObject({ only: z.optional(z.literal('files.changed')) }),
     response: z.strictObject({
       events: z.array(fleetEventSchema),
       /** Whether the run has more events than this reply shows. */

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { approvalStates } from './agent-edit.ts'
 import { agentStates } from './agent-lifecycle.ts'
+import { changedFilesFields } from './changed-files.ts'
 import { jsonValueSchema } from './json-value.ts'
 import { runOutcomeSchema, runStates } from './run.ts'
 import { shownPicturesSchema } from './shown-picture.ts'
@@ -86,6 +87,13 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     ok: z.boolean(),
     pictures: shownPicturesSchema,
     subagent,
+  }),
+  /** What an attempt of the run did to the files below /data. Missing if the attempt called no tool or broke off. */
+  z.strictObject({
+    type: z.literal('files.changed'),
+    agent_id: agentId,
+    run_id: z.string(),
+    ...changedFilesFields,
   }),
   z.strictObject({
     type: z.literal('task.changed'),

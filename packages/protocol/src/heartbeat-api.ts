@@ -36,6 +36,27 @@ export function minutesOf(schedule: string): number {
   return Number(count) * ({ m: 1, h: 60, d: 24 * 60 }[unit] ?? 1)
 }
 
+const count = z.int().check(z.minimum(0))
+
+/** What a heartbeat saw when it was decided. Facts that only the agent knows are null if it did not answer. */
+export const heartbeatFactsSchema = z.strictObject({
+  /** True if HEARTBEAT.md has its default content. */
+  default_rules: z.nullable(z.boolean()),
+  /** True if the agent got or ended work since its last heartbeat that ran. */
+  recent_activity: z.nullable(z.boolean()),
+  /** The used part of what the agent may keep below /data, in percent. */
+  disk_used_percent: z.nullable(z.number()),
+  unread_signals: count,
+  open_tasks: count,
+  /** Messages of other agents that started no work. */
+  messages: count,
+  /** Changes for the worse in the fleet since the last heartbeat; 0 for workers. */
+  fleet_changes: count,
+  /** The probes that found something, each of which makes the heartbeat run. */
+  probes: z.array(z.string()),
+})
+export type HeartbeatFacts = z.infer<typeof heartbeatFactsSchema>
+
 /** The result of the last due heartbeat. Times are milliseconds since 1970. */
 export const heartbeatFireSchema = z.strictObject({
   at: z.number(),
@@ -45,6 +66,8 @@ export const heartbeatFireSchema = z.strictObject({
   run_id: z.nullable(z.string()),
   /** Characters of HEARTBEAT.md that did not fit into the heartbeat's message. */
   rules_left_out: z.int(),
+  /** Null if the heartbeat was skipped before the mesh looked at anything, or decided by an earlier release. */
+  facts: z.nullable(heartbeatFactsSchema),
 })
 export type HeartbeatFire = z.infer<typeof heartbeatFireSchema>
 

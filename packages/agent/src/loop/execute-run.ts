@@ -2,6 +2,7 @@ import type { Log } from '@flotilla/protocol/json-log'
 import type { MeshHttp } from '../mesh/mesh-http.ts'
 import { createRunMesh } from '../mesh/run-mesh.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
+import { createFileWatch } from '../files/file-watch.ts'
 import { keepLease } from './keep-lease.ts'
 import { runChatTurn } from './run-chat-turn.ts'
 import type { RunContext, RunEquipment, RunRules, RunStores } from './loop-deps.ts'
@@ -26,9 +27,16 @@ export function createExecuteRun(deps: {
     run: { readonly hooks: Pick<RunHooks, 'onFrame'>; readonly conversation: string | null },
     signal: AbortSignal,
   ) => Promise<RunEquipment>
+  /** Where the files are that a run may change. */
+  dataDirectory: string
+  /** True if a harness drives the agent, which may change files before it reports its first call. */
+  isHarness: boolean
   log: Log
 }): ExecuteRun {
-  return async ({ request, inputHash, stepsUsed, hooks, signal }) => {
+  return async ({ request, inputHash, stepsUsed, hooks: told, signal }) => {
+    const changes = createFileWatch(deps.dataDirectory)
+    const hooks = { ...told, onFrame: changes.before(told.onFrame) }
+    if (deps.isHarness || request.kind === 'tool') changes.begin()
     const alive = new AbortController()
     const leaseSignal = AbortSignal.any([alive.signal, signal])
     const { runId, fence } = request
@@ -45,6 +53,8 @@ export function createExecuteRun(deps: {
         request,
       )
     } finally {
+      const changed = changes.end()
+      if (changed !== null) told.onFrame({ type: 'files_changed', ...changed })
       alive.abort()
       await lease
     }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { rows } from './heartbeat.ts'
 
-const last = { at: 0, manual: false, skipped: null, run_id: 'run_1' }
+const last = { at: 0, manual: false, skipped: null, run_id: 'run_1', facts: null }
 const view = { agent_id: 'scout', schedule: 'every 15m', locked: false, archived: false }
 
 test('a heartbeat that read only part of HEARTBEAT.md says so, with the repair', () => {

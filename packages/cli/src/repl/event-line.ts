@@ -56,6 +56,16 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
         callerOf(event),
         `${event.ok ? color.good('  ✓') : color.bad('  ✗')} ${color.faint(oneLine(event.output, quotedMax))}`,
       )
+    case 'files.changed': {
+      const count = event.files.length + event.unlisted
+      if (count === 0) return null
+      const names = event.files.map(({ path, change }) => `${path} (${change})`).join(', ')
+      return line(
+        color,
+        event.agent_id,
+        `${count === 1 ? '1 file' : `${count} files`}: ${oneLine(names, quotedMax)}`,
+      )
+    }
     case 'task.changed':
       return line(
         color,

@@ -3,6 +3,7 @@ import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { stateTone } from './state-tone.ts'
 import type { Tone } from './state-tone.ts'
 import { formatDuration, formatField, formatTokens, formatUsd } from '../data/format.ts'
+import { describeChangedFiles } from '../data/describe-changed-files.ts'
 import { formatActor } from '@flotilla/protocol/format-actor'
 
 /** An event as one line of the activity list. */
@@ -63,6 +64,12 @@ export const eventDrawings: EventDrawings = {
     tone: e.ok ? 'neutral' : 'warn',
     who: e.agent_id,
     what: e.ok ? `${e.name} is done` : `${e.name} failed: ${e.output}`,
+    runId: e.run_id,
+  }),
+  'files.changed': (e) => ({
+    tone: 'neutral',
+    who: e.agent_id,
+    what: describeChangedFiles(e),
     runId: e.run_id,
   }),
   'task.changed': (e) => ({ tone: 'neutral', who: e.assignee, what: `task “${e.title}” is ${e.state}` }),

@@ -37,6 +37,7 @@ export const staleQueries: Readonly<Record<FleetEventBody['type'], Stale>> = {
   'text.streamed': [],
   'tool.started': ['runEvents', 'runTrace'],
   'tool.ended': ['runEvents', 'runTrace'],
+  'files.changed': ['runEvents', 'folder'],
   'task.changed': tasks,
   'message.changed': [],
   'project.changed': [...fleet, 'projects', 'project'],

@@ -13,6 +13,8 @@ import { Markdown } from '../design/markdown.tsx'
 import { FailureNote } from '../design/repair.tsx'
 import { Badge, Card, Code, Dot, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { drawEvent, runTone } from '../live/draw-event.ts'
+import { AskedHeartbeat } from './run/asked-heartbeat.tsx'
+import { ChangedFilesCard } from './run/changed-files-card.tsx'
 import { CompareDialog, ComparedCard } from './run/compared-card.tsx'
 import { ComparisonCard, playsAgain } from './run/comparison-card.tsx'
 import { ReplayCard } from './run/replay-card.tsx'
@@ -59,6 +61,8 @@ export function RunPage({ id }: { readonly id: string }) {
             <Card title="Asked">
               {run.input.kind === 'task' ? (
                 <AskedTask id={run.input.task_id} />
+              ) : run.input.kind === 'heartbeat' ? (
+                <AskedHeartbeat message={run.input.message} />
               ) : (
                 <div className="body plain-text">{describeRunInput(run)}</div>
               )}
@@ -83,6 +87,7 @@ export function RunPage({ id }: { readonly id: string }) {
                 </div>
               </Card>
             )}
+            {!playsAgain(run) && <ChangedFilesCard run={run} />}
             {playsAgain(run) && isTerminal(run.state) && <ComparisonCard run={run} />}
           </div>
           <Facts run={run} />

@@ -99,7 +99,7 @@ export function createEventBus({
   return {
     publish: publishOrDrop,
     since: (seq, limit) => table.after(seq, limit),
-    ofRun: (runId, limit) => table.ofRun(runId, limit),
+    ofRun: (runId, asked) => table.ofRun(runId, asked),
     droppedUntil: () => table.droppedUntil(),
     lastSeq: () => last,
     subscribe: (listener) => {

@@ -1,5 +1,11 @@
 import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
 
+/** Which events of a run are read: at most `limit`, of these types or else of all. */
+export interface AskedEvents {
+  readonly limit: number
+  readonly types?: readonly FleetEventBody['type'][] | undefined
+}
+
 /**
  * Publishes events to dashboards and API clients. Sequence numbers increase by one for each event and are never used
  * twice; a restart may skip some.
@@ -11,8 +17,8 @@ export interface EventBus {
   publish(body: FleetEventBody): void
   /** Stored events with a greater sequence number, oldest first; at most `limit`. */
   since(seq: number, limit: number): readonly FleetEvent[]
-  /** Stored events that name this run, oldest first; at most `limit`. */
-  ofRun(runId: string, limit: number): readonly FleetEvent[]
+  /** Stored events that name this run, oldest first. */
+  ofRun(runId: string, asked: AskedEvents): readonly FleetEvent[]
   /**
    * Events up to this number were deleted. A reader that asks `since` a smaller one has missed some and must be
    * informed.

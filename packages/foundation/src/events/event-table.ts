@@ -3,6 +3,7 @@ import type { FleetEvent } from '@flotilla/protocol/fleet-event'
 import * as z from 'zod'
 import type { Database } from '../storage/index.ts'
 import { jsonColumn } from '../storage/index.ts'
+import type { AskedEvents } from './event-bus.ts'
 import { writtenEvent } from './written-event.ts'
 
 const eventRowSchema = z.object({ seq: z.number(), at: z.number(), body: jsonColumn(fleetEventBodySchema) })
@@ -12,7 +13,7 @@ export interface EventTable {
   insert(event: FleetEvent): void
   after(seq: number, limit: number): readonly FleetEvent[]
   /** Stored events that name this run, oldest first. Scans all stored events. */
-  ofRun(runId: string, limit: number): readonly FleetEvent[]
+  ofRun(runId: string, asked: AskedEvents): readonly FleetEvent[]
   /** The highest number that may have been used. */
   reservedUntil(): number
   reserve(until: number): void
@@ -55,12 +56,12 @@ export function createEventTable(database: Database): EventTable {
         .prepare('SELECT seq, at, body FROM events WHERE seq > ? ORDER BY seq LIMIT ?')
         .all(seq, limit)
         .map((row) => eventRowSchema.parse(row)),
-    ofRun: (runId, limit) =>
+    ofRun: (runId, { limit, types }) =>
       database
         .prepare(
-          "SELECT seq, at, body FROM events WHERE json_extract(body, '$.run_id') = ? ORDER BY seq LIMIT ?",
+          "SELECT seq, at, body FROM events WHERE json_extract(body, '$.run_id') = ?1 AND (?2 IS NULL OR json_extract(body, '$.type') IN (SELECT value FROM json_each(?2))) ORDER BY seq LIMIT ?3",
         )
-        .all(runId, limit)
+        .all(runId, types === undefined ? null : JSON.stringify(types), limit)
         .map((row) => eventRowSchema.parse(row)),
     reservedUntil: () => sequence().reserved_until,
     droppedUntil: () => sequence().dropped_until,

@@ -396,4 +396,14 @@ describe('the events of a run', () => {
     })
     expect((await get('/api/runs/run_0000000000000002/events')).status).toBe(404)
   })
+
+  it('events of one type are listed without the others', async () => {
+    const { get, events } = await aHostedServer()
+    publish(events, 3)
+    const run = { agent_id: 'a', run_id: 'run_0000000000000001' }
+    events.publish({ type: 'files.changed', ...run, files: [], unlisted: 0, is_partial: false })
+    const reply = await (await get('/api/runs/run_0000000000000001/events?only=files.changed')).json()
+    expect(reply).toMatchObject({ events: [{ seq: 4 }], more: false, forgotten: false })
+    expect((await get('/api/runs/run_0000000000000001/events?only=other')).status).toBe(400)
+  })
 })

@@ -71,8 +71,8 @@ export function liveRoutes(
     socket.send(alive())
     return alreadySent
   })
-  bind(dashboardEndpoints.runEvents, dashboardApi.runEvents, ({ caller, params }) =>
-    runEvents.of(caller, params.id),
+  bind(dashboardEndpoints.runEvents, dashboardApi.runEvents, ({ caller, params, query }) =>
+    runEvents.of(caller, params.id, query.only),
   )
 }
 

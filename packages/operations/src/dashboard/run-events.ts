@@ -4,11 +4,12 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import type { EventBus } from '@flotilla/foundation/events'
 
-/** Allowed for callers that may view the fleet. Problem `not-found` for an unknown run. */
+/** Events of the type `only`; without it, of all types. Allowed for callers that may view the fleet. Problem `not-found` for an unknown run. */
 export interface RunEvents {
   of(
     caller: Caller,
     runId: string,
+    only?: FleetEvent['body']['type'],
   ): { readonly events: readonly FleetEvent[]; readonly more: boolean; readonly forgotten: boolean }
 }
 
@@ -19,13 +20,14 @@ export function createRunEvents(deps: {
 }): RunEvents {
   const { guard, events, runs } = deps
   return {
-    of: (caller, runId) => {
+    of: (caller, runId, only) => {
       guard(caller, { do: 'view-fleet' })
       if (!runs.find(runId)) throw new Problem('not-found', { detail: `there is no run ${runId}` })
-      const found = events.ofRun(runId, runEventsMax + 1)
+      const types = only === undefined ? undefined : ([only, 'run.changed'] as const)
+      const found = events.ofRun(runId, { limit: runEventsMax + 1, types })
       const isWhole = found.some(({ body }) => body.type === 'run.changed' && body.state === 'queued')
       return {
-        events: found.slice(0, runEventsMax),
+        events: found.slice(0, runEventsMax).filter(({ body }) => only === undefined || body.type === only),
         more: found.length > runEventsMax,
         forgotten: !isWhole && events.droppedUntil() > 0,
       }

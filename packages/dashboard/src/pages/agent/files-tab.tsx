@@ -7,6 +7,7 @@ import { formatBytes } from '../../data/format.ts'
 import { saveFile } from '../../data/save-file.ts'
 import { useMesh, useServices } from '../../data/use-mesh.ts'
 import { Badge, Card, Code, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { LastChanges } from './last-changes.tsx'
 import { readText } from './read-text.ts'
 
 /** Lists the files below /data of an agent. A file is shown as text, or not at all. */
@@ -22,55 +23,60 @@ export function FilesTab({ agentId }: { readonly agentId: string }) {
     } else setFile(below)
   }
   return (
-    <div className="pick-beside">
-      <Card title="Files">
-        <Crumbs path={path} onChoose={setPath} />
-        {folder.isPending && <Loading />}
-        {folder.error && <Failed error={folder.error} retry={folder.refetch} />}
-        {folder.data?.entries.length === 0 && (
-          <Empty title="The folder is empty">Files that the agent writes below its /data appear here.</Empty>
-        )}
-        <div className="pick">
-          {folder.data?.entries.map((entry) => (
-            <button
-              key={entry.name}
-              type="button"
-              aria-pressed={file === (path === '' ? entry.name : `${path}/${entry.name}`)}
-              disabled={entry.kind === 'other' || entry.kind === 'link'}
-              onClick={() => open(entry)}
-            >
-              <span className="mono">
-                {entry.shown}
-                {entry.kind === 'directory' && '/'}
-                {entry.shown !== entry.name && (
-                  <>
-                    {' '}
-                    <Badge tone="warn">hidden characters</Badge>
-                  </>
-                )}
-              </span>
-              <span className="small muted number">
-                {entry.kind === 'file'
-                  ? formatBytes(entry.size_bytes)
-                  : entry.kind === 'directory'
-                    ? ''
-                    : entry.kind}
-              </span>
-            </button>
-          ))}
-        </div>
-        {folder.data?.more && (
-          <p className="body small muted">The first {keptLimits.folderEntriesMax} are listed.</p>
-        )}
-      </Card>
-      {file === null ? (
-        <Card title="No file is open">
-          <Empty title="Choose a file">Every file is shown as text, and can be downloaded unchanged.</Empty>
+    <>
+      <div className="pick-beside">
+        <Card title="Files">
+          <Crumbs path={path} onChoose={setPath} />
+          {folder.isPending && <Loading />}
+          {folder.error && <Failed error={folder.error} retry={folder.refetch} />}
+          {folder.data?.entries.length === 0 && (
+            <Empty title="The folder is empty">
+              Files that the agent writes below its /data appear here.
+            </Empty>
+          )}
+          <div className="pick">
+            {folder.data?.entries.map((entry) => (
+              <button
+                key={entry.name}
+                type="button"
+                aria-pressed={file === (path === '' ? entry.name : `${path}/${entry.name}`)}
+                disabled={entry.kind === 'other' || entry.kind === 'link'}
+                onClick={() => open(entry)}
+              >
+                <span className="mono">
+                  {entry.shown}
+                  {entry.kind === 'directory' && '/'}
+                  {entry.shown !== entry.name && (
+                    <>
+                      {' '}
+                      <Badge tone="warn">hidden characters</Badge>
+                    </>
+                  )}
+                </span>
+                <span className="small muted number">
+                  {entry.kind === 'file'
+                    ? formatBytes(entry.size_bytes)
+                    : entry.kind === 'directory'
+                      ? ''
+                      : entry.kind}
+                </span>
+              </button>
+            ))}
+          </div>
+          {folder.data?.more && (
+            <p className="body small muted">The first {keptLimits.folderEntriesMax} are listed.</p>
+          )}
         </Card>
-      ) : (
-        <OpenFile key={file} agentId={agentId} path={file} />
-      )}
-    </div>
+        {file === null ? (
+          <Card title="No file is open">
+            <Empty title="Choose a file">Every file is shown as text, and can be downloaded unchanged.</Empty>
+          </Card>
+        ) : (
+          <OpenFile key={file} agentId={agentId} path={file} />
+        )}
+      </div>
+      <LastChanges agentId={agentId} />
+    </>
   )
 }
 

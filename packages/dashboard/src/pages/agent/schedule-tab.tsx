@@ -5,6 +5,7 @@ import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { useNow } from '../../data/use-now.ts'
 import { Act } from '../../design/act.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { HeartbeatSaw } from '../heartbeat-saw.tsx'
 import { formatSchedule } from '../triggers/format-schedule.ts'
 import { HeartbeatForm } from '../triggers/heartbeat-form.tsx'
 import { JobButtons } from '../triggers/job-buttons.tsx'
@@ -115,14 +116,8 @@ function Heartbeat({ agentId, job }: { readonly agentId: string; readonly job: C
           <div className="row">
             <strong>{own?.schedule == null ? 'No heartbeat' : formatSchedule(own.schedule)}</strong>
             {own?.locked && <Badge>fixed</Badge>}
-            {own?.last && (
-              <span className="small muted">
-                last <Ago at={own.last.at} />
-                {own.last.skipped !== null && `, skipped: ${own.last.skipped}`}
-              </span>
-            )}
-            {own?.last?.run_id != null && <Link href={`/runs/${own.last.run_id}`}>Its run</Link>}
           </div>
+          {own?.last && <HeartbeatSaw fire={own.last} />}
           {job && <DueTimes job={job} />}
         </div>
       )}

@@ -1,10 +1,10 @@
 import { useState } from 'react'
-import { Link } from 'wouter'
 import type { HeartbeatView } from '@flotilla/protocol/heartbeat-api'
 import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
-import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { Table } from '../../design/table.tsx'
+import { HeartbeatSaw } from '../heartbeat-saw.tsx'
 import { HeartbeatForm } from './heartbeat-form.tsx'
 import { JobHistory } from './job-history.tsx'
 import { formatSchedule } from './format-schedule.ts'
@@ -92,13 +92,7 @@ function HeartbeatRow({
         </td>
         <td data-label="Last">
           {last === null && <span className="muted">never</span>}
-          {last && <Ago at={last.at} />}
-          {last && last.skipped !== null && <div className="small muted">skipped: {last.skipped}</div>}
-          {last && last.run_id !== null && (
-            <div className="small">
-              <Link href={`/runs/${last.run_id}`}>Its run</Link>
-            </div>
-          )}
+          {last && <HeartbeatSaw fire={last} />}
         </td>
         <td className="trigger-buttons">
           <div className="row">

@@ -33,11 +33,17 @@ it('only what is another is sent, with what puts it back', () => {
   const { change, back } = jobChange(before, {
     ...before,
     schedule: ' every 2h ',
+    timezone: 'Europe/Berlin',
     when: 'day == 1',
     enabled: false,
   })
-  expect(change).toEqual({ schedule: 'every 2h', when: 'day == 1', enabled: false })
-  expect(back).toEqual({ schedule: '0 9 * * *', when: '', enabled: true })
+  expect(change).toEqual({
+    schedule: 'every 2h',
+    timezone: 'Europe/Berlin',
+    when: 'day == 1',
+    enabled: false,
+  })
+  expect(back).toEqual({ schedule: '0 9 * * *', timezone: 'UTC', when: '', enabled: true })
   for (const one of [change, back]) expect(cronChangeSchema.safeParse(one).success).toBe(true)
   expect(jobChange(before, { ...before, message: ' Send the report. ' }).change).toEqual({})
 })

@@ -4,7 +4,7 @@ import type { CronSeen, CronJobView, NewCronJob } from '@flotilla/protocol/cron-
 /** The settings of a job that a person edits, as text of form fields. */
 export interface JobFields {
   readonly schedule: string
-  /** IANA name; the time zone of an existing job cannot change. */
+  /** IANA name; empty for UTC. */
   readonly timezone: string
   readonly message: string
   /** Empty for always. */
@@ -21,14 +21,20 @@ export function withReadSchedule(job: JobFields): JobFields {
 
 /** Pure. */
 export function fieldsOf({ schedule, timezone, message, when, enabled }: CronJobView): JobFields {
-  return { schedule, timezone, message: message ?? '', when: when ?? '', enabled }
+  return {
+    schedule,
+    timezone: timezone === 'UTC' ? '' : timezone,
+    message: message ?? '',
+    when: when ?? '',
+    enabled,
+  }
 }
 
 /** Formats one field a line, for a readable difference. Pure. */
 export function jobText(job: JobFields): string {
   return [
     `schedule: ${job.schedule.trim()}`,
-    `time zone: ${job.timezone.trim() === '' ? 'UTC' : job.timezone.trim()}`,
+    `time zone: ${zoneOf(job)}`,
     `only when: ${job.when.trim() === '' ? 'always' : job.when.trim()}`,
     `switched: ${job.enabled ? 'on' : 'off'}`,
     `says: ${job.message.trim()}`,
@@ -47,11 +53,19 @@ export function jobChange(
     change[name] = after[name].trim()
     back[name] = before[name]
   }
+  if (zoneOf(before) !== zoneOf(after)) {
+    change['timezone'] = zoneOf(after)
+    back['timezone'] = zoneOf(before)
+  }
   if (before.enabled !== after.enabled) {
     change['enabled'] = after.enabled
     back['enabled'] = before.enabled
   }
   return { change, back }
+}
+
+function zoneOf({ timezone }: JobFields): string {
+  return timezone.trim() === '' ? 'UTC' : timezone.trim()
 }
 
 /** Pure. */

@@ -113,21 +113,26 @@ export function JobForm({
             onChange={(event) => change({ schedule: event.target.value })}
           />
         </FormField>
-        {job === null && (
-          <FormField label="Time zone" hint="It cannot be changed later.">
-            <select
-              className="input wide"
-              value={after.timezone}
-              onChange={(event) => change({ timezone: event.target.value })}
-            >
-              {timezones().map((zone) => (
-                <option key={zone} value={zone === 'UTC' ? '' : zone}>
-                  {zone}
-                </option>
-              ))}
-            </select>
-          </FormField>
-        )}
+        <FormField
+          label="Time zone"
+          hint={
+            /^every\s+\d/i.test(after.schedule.trim())
+              ? 'Intervals are the same in each time zone.'
+              : 'The due times are in this time zone.'
+          }
+        >
+          <select
+            className="input wide"
+            value={after.timezone}
+            onChange={(event) => change({ timezone: event.target.value })}
+          >
+            {timezones(after.timezone).map((zone) => (
+              <option key={zone} value={zone === 'UTC' ? '' : zone}>
+                {zone}
+              </option>
+            ))}
+          </select>
+        </FormField>
       </div>
       <datalist id={examples}>
         {scheduleExamples.map((example) => (

@@ -4,8 +4,15 @@ export function browserTimezone(): string {
   return /^(?:Etc\/)?(?:UTC|GMT)$/.test(timeZone) ? '' : timeZone
 }
 
-/** All time zones by their IANA names: the browser's first, then UTC. */
-export function timezones(): readonly string[] {
+/** All time zones by their IANA names: the browser's first, then UTC; and `chosen`, which the browser may not know. */
+export function timezones(chosen = ''): readonly string[] {
   const own = browserTimezone()
-  return [...new Set([...(own === '' ? [] : [own]), 'UTC', ...Intl.supportedValuesOf('timeZone')])]
+  return [
+    ...new Set([
+      ...(own === '' ? [] : [own]),
+      'UTC',
+      ...Intl.supportedValuesOf('timeZone'),
+      ...(chosen === '' ? [] : [chosen]),
+    ]),
+  ]
 }

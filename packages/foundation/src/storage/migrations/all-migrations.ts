@@ -9,6 +9,7 @@ import { taskListsMigration } from './20261128172300-task-lists.ts'
 import { returnedSteersMigration } from './20261128174400-returned-steers.ts'
 import { unconfirmedUsageMigration } from './20261128214500-unconfirmed-usage.ts'
 import { hourlySpendMigration } from './20261129020000-hourly-spend.ts'
+import { heartbeatFactsMigration } from './20261129062500-heartbeat-facts.ts'
 import { walletChargesMigration } from './20261128133500-wallet-charges.ts'
 
 /**
@@ -28,4 +29,5 @@ export const allMigrations: readonly Migration[] = [
   keptBodiesMigration,
   policyUseMigration,
   hourlySpendMigration,
+  heartbeatFactsMigration,
 ]

@@ -63,9 +63,12 @@ function changed(job: CronJob, change: CronChange): CronJob {
 }
 
 /** Throws Problem `edit-overtaken` if the job differs from what the caller saw, to protect edits of other callers. */
-export function requireSeen({ schedule, message = '', when = '', enabled }: CronJob, seen: CronSeen): void {
-  const now = { schedule, message, when, enabled }
-  const names = ['schedule', 'message', 'when', 'enabled'] as const
+export function requireSeen(
+  { schedule, timezone, message = '', when = '', enabled }: CronJob,
+  seen: CronSeen,
+): void {
+  const now = { schedule, timezone, message, when, enabled }
+  const names = ['schedule', 'timezone', 'message', 'when', 'enabled'] as const
   if (names.every((name) => seen[name] === undefined || seen[name] === now[name])) return
   throw new Problem('edit-overtaken', {
     detail:

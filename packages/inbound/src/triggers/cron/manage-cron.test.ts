@@ -156,6 +156,11 @@ describe('creating and changing a job', () => {
     for (const [change, seen] of stale)
       expect((await problemOf(update(change, seen))).code).toBe('edit-overtaken')
     // A change of another field is not a conflict.
+    const inTokyo = await update({ timezone: 'Asia/Tokyo' }, { timezone: 'UTC' })
+    // Eight o'clock in Tokyo is 23:00 UTC.
+    expect([inTokyo.timezone, new Date(inTokyo.next_run ?? 0).getUTCHours()]).toEqual(['Asia/Tokyo', 23])
+    expect((await problemOf(update({ timezone: 'UTC' }, { timezone: 'UTC' }))).code).toBe('edit-overtaken')
+    expect((await problemOf(update({ timezone: 'Mars/X' }, {}))).detail).toMatch(/^timezone/)
     expect(await update({ message: 'Write.' }, { message: 'Read.', when: '' })).toMatchObject({
       schedule: '0 8 * * *',
       message: 'Write.',

@@ -158,6 +158,16 @@ describe('a due heartbeat', () => {
     expect(await harness.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
     expect(runsOf(harness)).toEqual([])
     expect(harness.table.lastOf('scout')).toMatchObject({ skipped: 'nothing-to-do', manual: false })
+    expect(harness.table.lastOf('scout')?.facts).toEqual({
+      default_rules: true,
+      recent_activity: false,
+      disk_used_percent: 10,
+      unread_signals: 0,
+      open_tasks: 0,
+      messages: 0,
+      fleet_changes: 0,
+      probes: [],
+    })
   })
 
   test.each([

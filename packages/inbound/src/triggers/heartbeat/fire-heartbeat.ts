@@ -1,4 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import type { HeartbeatFacts } from '@flotilla/protocol/heartbeat-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { AgentRecord } from '@flotilla/fleet/agents'
 import type { Caller } from '@flotilla/identity/access'
@@ -80,9 +81,10 @@ export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
     const key = keyOf(agentId, due)
     const before = endBefore(deps, agentId, key) ?? waitingByHand(deps, agentId, due)
     if (before) return before
-    const skip = (reason: HeartbeatSkip) => skipped(deps, { agentId, key, manual: due.manual, reason })
+    const skip = (reason: HeartbeatSkip, facts: HeartbeatFacts | null) =>
+      skipped(deps, { agentId, key, manual: due.manual, reason, facts })
     const notNow = due.manual ? null : whyNotNow(deps, agentId)
-    if (notNow) return skip(notNow)
+    if (notNow) return skip(notNow, null)
 
     const signals = deps.unreadSignals(agentId)
     const tasks = deps.openTasks(agentId)
@@ -99,23 +101,37 @@ export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
         diskUsedPercent: facts?.diskUsedPercent ?? null,
       })
     // The agent reports activity of the last two days; the ledger shows whether it was after the last heartbeat.
+    const isActive = ({ recentActivity }: KnownContext): boolean =>
+      recentActivity && deps.runs.actedSinceHeartbeat(agentId)
     const nothingToDo = (facts: KnownContext): boolean =>
       isSkipped({
         ...facts,
-        recentActivity: facts.recentActivity && deps.runs.actedSinceHeartbeat(agentId),
+        recentActivity: isActive(facts),
         manual: due.manual,
         probeTriggered: alertsFor(facts).length > 0,
       })
     const reading = await deps.readContext(agentId, nothingToDo)
-    if (reading.from !== 'nowhere' && nothingToDo(reading.facts)) return skip('nothing-to-do')
+    const read = reading.from === 'nowhere' ? null : reading.facts
+    const alerts = alertsFor(read)
+    const facts: HeartbeatFacts = {
+      default_rules: read?.defaultRules ?? null,
+      recent_activity: read && isActive(read),
+      disk_used_percent: read?.diskUsedPercent ?? null,
+      unread_signals: signals.count,
+      open_tasks: tasks.count,
+      messages: messages.count,
+      fleet_changes: (changes ?? []).filter(({ worse }) => worse).length,
+      probes: alerts.map(({ probe }) => probe),
+    }
+    if (read && nothingToDo(read)) return skip('nothing-to-do', facts)
     const context = 'context' in reading ? reading.context : null
-    const alerts = alertsFor(reading.from === 'nowhere' ? null : reading.facts)
     const message = heartbeatMessage({ kind: agent.kind, context, alerts, signals, tasks, messages, changes })
     return submit(deps, {
       ...due,
       agentId,
       key,
       message,
+      facts,
       leftOut: rulesLeftOut(context),
       told: messages.oldest.map(({ id }) => id),
       fleet: fleet?.facts ?? null,
@@ -130,9 +146,10 @@ function skipped(
     readonly key: string
     readonly manual: boolean
     readonly reason: HeartbeatSkip
+    readonly facts: HeartbeatFacts | null
   },
 ): HeartbeatEnd {
-  const { agentId, key, manual, reason } = due
+  const { agentId, key, manual, reason, facts } = due
   table.fired(agentId, {
     key,
     at: clock.now(),
@@ -140,6 +157,7 @@ function skipped(
     skipped: reason,
     run_id: null,
     rules_left_out: 0,
+    facts,
   })
   return { skipped: reason }
 }
@@ -151,6 +169,7 @@ function submit(
     readonly agentId: string
     readonly key: string
     readonly message: string
+    readonly facts: HeartbeatFacts
     readonly leftOut: number
     /** The ids of the messages that the heartbeat's text contains. */
     readonly told: readonly string[]
@@ -172,7 +191,7 @@ function submit(
     })
     deps.messages.deliverKept(due.told, fired.id)
     const last = { at: deps.clock.now(), manual, skipped: null, run_id: fired.id }
-    deps.table.fired(agentId, { key, ...last, rules_left_out: due.leftOut })
+    deps.table.fired(agentId, { key, ...last, rules_left_out: due.leftOut, facts: due.facts })
     if (due.fleet) deps.table.tellFleet(agentId, due.fleet)
     return { fired }
   })

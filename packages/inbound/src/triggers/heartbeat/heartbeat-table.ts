@@ -1,3 +1,4 @@
+import { heartbeatFactsSchema } from '@flotilla/protocol/heartbeat-api'
 import type { HeartbeatFire } from '@flotilla/protocol/heartbeat-api'
 import * as z from 'zod'
 import { fleetFactsSchema } from './fleet-changes.ts'
@@ -23,6 +24,7 @@ const rowSchema = z.object({
   last_skipped: z.string().nullable(),
   last_run_id: z.string().nullable(),
   last_rules_left_out: z.number(),
+  last_facts: jsonColumn(heartbeatFactsSchema).nullable(),
 })
 
 interface LastFire extends HeartbeatFire {
@@ -37,7 +39,7 @@ export function createHeartbeatTable(database: Database) {
   const rowOf = (agentId: string) => {
     const row = database
       .prepare(
-        'SELECT known, last_key, last_at, last_manual, last_skipped, last_run_id, last_rules_left_out FROM heartbeats WHERE agent_id = ?',
+        'SELECT known, last_key, last_at, last_manual, last_skipped, last_run_id, last_rules_left_out, last_facts FROM heartbeats WHERE agent_id = ?',
       )
       .get(agentId)
     return row ? rowSchema.parse(row) : null
@@ -54,18 +56,28 @@ export function createHeartbeatTable(database: Database) {
         skipped: row.last_skipped,
         run_id: row.last_run_id,
         rules_left_out: row.last_rules_left_out,
+        facts: row.last_facts,
       }
     },
     fired: (agentId: string, last: LastFire): void => {
       database
         .prepare(
-          `INSERT INTO heartbeats (agent_id, last_key, last_at, last_manual, last_skipped, last_run_id, last_rules_left_out)
-           VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (agent_id) DO UPDATE SET last_key = excluded.last_key,
+          `INSERT INTO heartbeats (agent_id, last_key, last_at, last_manual, last_skipped, last_run_id, last_rules_left_out, last_facts)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (agent_id) DO UPDATE SET last_key = excluded.last_key,
            last_at = excluded.last_at, last_manual = excluded.last_manual,
            last_skipped = excluded.last_skipped, last_run_id = excluded.last_run_id,
-           last_rules_left_out = excluded.last_rules_left_out`,
+           last_rules_left_out = excluded.last_rules_left_out, last_facts = excluded.last_facts`,
         )
-        .run(agentId, last.key, last.at, last.manual ? 1 : 0, last.skipped, last.run_id, last.rules_left_out)
+        .run(
+          agentId,
+          last.key,
+          last.at,
+          last.manual ? 1 : 0,
+          last.skipped,
+          last.run_id,
+          last.rules_left_out,
+          last.facts === null ? null : JSON.stringify(last.facts),
+        )
     },
     /** Returns the fleet state in the last heartbeat that ran; null if no heartbeat ran. */
     fleetOf: (agentId: string): FleetFacts | null => {

@@ -79,6 +79,7 @@ function createListHeartbeats(deps: {
             skipped: last.skipped,
             run_id: last.run_id,
             rules_left_out: last.rules_left_out,
+            facts: last.facts,
           },
         }
       }),

@@ -39,3 +39,17 @@ describe('a wait that an agent reports', () => {
     },
   )
 })
+
+test('the files that a run changed are published with the run', () => {
+  const files = [{ path: 'a.txt', change: 'made', size_bytes: 2 }]
+  const frame = chatFrameSchema.parse({ type: 'files_changed', files, unlisted: 1, is_partial: false })
+  const event = fleetEventBodySchema.parse(frameEvent(run, frame))
+  expect(event).toEqual({
+    type: 'files.changed',
+    agent_id: run.agentId,
+    run_id: run.id,
+    files,
+    unlisted: 1,
+    is_partial: false,
+  })
+})

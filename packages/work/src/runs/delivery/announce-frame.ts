@@ -72,6 +72,8 @@ export function frameEvent(run: RunRecord, frame: ChatFrame): FleetEventBody | n
         provider_status: frame.provider_status,
         code: isProblemCode(frame.code) ? frame.code : null,
       }
+    case 'files_changed':
+      return { ...frame, ...who, type: 'files.changed' }
     case 'done':
       return null
   }
