@@ -284,7 +284,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
     permissionsOf: (agentId) =>
       permissionFileSchema.parse({ permissions: Object.fromEntries(grants) }).permissions[agentId] ?? null,
     grants: {
-      grantDefaults: (agentId, _kind, overrides) => void grants.set(agentId, overrides),
+      grantDefaults: (agentId, { overrides }) => void grants.set(agentId, overrides),
       revokeAll: (agentId) => void grants.delete(agentId),
       aboveOperatorCeiling: (overrides) =>
         overrides['can_spawn'] ? 'only a person can grant this permission' : null,

@@ -50,10 +50,22 @@ describe('where a permission comes from', () => {
     expect(told.find(({ field }) => field === 'can_spawn')).toMatchObject({ from: 'none', by: 'human:cli' })
   })
 
-  test('a value that its maker chose differs from the default, and is a grant though the mesh wrote it', () => {
+  test('a value that its maker chose differs from the default and is a grant of the maker; the others are defaults', () => {
     const record = permissionRecordSchema.parse({ ...workerDefaultRecord, allowed_apis: ['llm'] })
-    const told = permissionOrigins(record, { kind: 'worker', rows: [created], lineOf: () => 1 })
-    expect(told.find(({ field }) => field === 'allowed_apis')).toMatchObject({ from: 'grant', by: 'system' })
+    const rows = [{ ...created, actor: 'human:ada@dashboard' }]
+    const told = permissionOrigins(record, { kind: 'worker', rows, lineOf: () => 1 })
+    const by = 'human:ada@dashboard'
+    expect(told.find(({ field }) => field === 'allowed_apis')).toMatchObject({ from: 'grant', by })
+    expect(told.find(({ field }) => field === 'can_message')).toMatchObject({ from: 'default', by })
+  })
+
+  test('each value of a record that was written by hand is a grant', () => {
+    const rows = [{ ...created, actor: 'human:file' }]
+    const told = permissionOrigins(workerDefaultRecord, { kind: 'worker', rows, lineOf: () => 1 })
+    expect(told.find(({ field }) => field === 'can_message')).toMatchObject({
+      from: 'grant',
+      by: 'human:file',
+    })
   })
 
   test('a flag that the operator has because the file leaves it out is a default', () => {

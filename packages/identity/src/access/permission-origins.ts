@@ -3,7 +3,7 @@ import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permi
 import type { PermissionOrigin } from '@flotilla/protocol/kept-api'
 import { canonicalJson } from '@flotilla/foundation/journal'
 import { operatorDefaultRecord, workerDefaultRecord } from './default-records.ts'
-import { isGrant } from './journal-grants.ts'
+import { handActor, isGrant } from './journal-grants.ts'
 import { isPermissionField } from './permission-change.ts'
 
 /** A row of the audit log about a grant to an agent. */
@@ -34,8 +34,9 @@ export function permissionOrigins(
     const setter = setters.get(field) ?? null
     const line = of.lineOf(field)
     const isLeftOut = line === null && controlPlaneFlags.some((flag) => flag === field)
-    const isDefault =
-      isLeftOut || (setter?.actor === 'system' && canonicalJson(value) === canonicalJson(defaults[field]))
+    // A new record holds the defaults, whoever made the agent; a person who writes a record by hand chose each value.
+    const isUnchosen = setter?.actor === 'system' || (setter?.first === true && setter.actor !== handActor)
+    const isDefault = isLeftOut || (isUnchosen && canonicalJson(value) === canonicalJson(defaults[field]))
     const from = !isGrant(value) ? 'none' : isDefault ? 'default' : 'grant'
     // A field that was never granted has no setter; a field whose right was withdrawn has one.
     const shownSetter = from === 'none' && setter?.first === true ? null : setter

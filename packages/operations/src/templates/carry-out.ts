@@ -24,7 +24,7 @@ export async function carryOut(
   applications.begin({ id, at: kernel.clock.now(), undo })
   let prepared: PreparedHooks | null = null
   try {
-    await writeFiles(deps, undo)
+    await writeFiles(deps, undo, actorOf(caller))
     prepared = await deps.webhooks.prepare(caller, planned.hooks)
     writeRows(deps, caller, { id, planned, prepared })
   } catch (error) {
@@ -48,9 +48,10 @@ export async function carryOut(
 async function writeFiles(
   { permissions, jobs, settingsFile, fileWatches }: ApplyTemplateDeps,
   { permissions: records, jobs: written, settings, watchers }: ApplicationUndo,
+  actor: string,
 ): Promise<void> {
   if (Object.keys(records).length > 0)
-    await permissions.edit((now) => ({ ...now, ...mapped(records, ({ after }) => after) }), 'template')
+    await permissions.edit((now) => ({ ...now, ...mapped(records, ({ after }) => after) }), actor)
   if (Object.keys(written).length > 0)
     await jobs.edit((now) =>
       putJobs(

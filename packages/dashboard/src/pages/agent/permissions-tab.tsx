@@ -140,10 +140,15 @@ function Row({
         <Badge tone={tone}>{label}</Badge>
       </td>
       <td data-label="Given by">
-        {by === null ? (
-          <span className="muted">{from === 'default' ? 'the kind of agent' : '–'}</span>
+        {from === 'default' ? (
+          <span className="muted">default of its kind</span>
+        ) : by === null ? (
+          <span className="muted">{from === 'none' ? '–' : 'not recorded'}</span>
         ) : (
-          formatActor(by)
+          <>
+            {from === 'none' && <span className="muted">taken by </span>}
+            {formatActor(by)}
+          </>
         )}
         {at !== null && (
           <span className="small muted">

@@ -137,7 +137,8 @@ export function addAgent(
     // Rejects an existing id before permissions are written, so that the first agent keeps its permissions.
     requireRoom(context, record.id)
     try {
-      await grants.grantDefaults(record.id, record.kind, added.overrides)
+      const { overrides, actor } = added
+      await grants.grantDefaults(record.id, { kind: record.kind, overrides, actor })
       await added.plan?.make()
       step.settle(() => {
         requireRoom(context, record.id)

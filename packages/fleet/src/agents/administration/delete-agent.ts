@@ -62,7 +62,7 @@ export async function deleteInTurn(
   await context.runtime.remove(agentId, { data: true })
   await context.briefings.remove(agentId)
   await context.fleetEvents.agentFilesDropped.publish(agentId)
-  await grants.revokeAll(agentId)
+  await grants.revokeAll(agentId, actor)
   context.database.transaction(() => {
     context.fleetEvents.agentDeleted.publish(agentId)
     context.agents.remove(agentId)

@@ -3,7 +3,7 @@ import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import type { HoldCeiling, PermissionStore, SubmittedFields } from '@flotilla/identity/access'
-import { emptyRecord, pickFields, readFields, submittedFields } from '@flotilla/identity/access'
+import { actorOf, emptyRecord, pickFields, readFields, submittedFields } from '@flotilla/identity/access'
 import { sameJson } from './change-table.ts'
 import type { Editable } from './editable.ts'
 import { undoConflict } from './undo-conflict.ts'
@@ -31,7 +31,7 @@ export function editPermissions(deps: {
         }
         begin({ before: pickFields(current, Object.keys(fields)), after: fields })
         return { ...records, [agentId]: { ...current, ...fields } }
-      })
+      }, actorOf(caller))
       return () => 'now'
     },
     putBack: async (caller, { agentId, before, after, isResumed }) => {
@@ -43,7 +43,7 @@ export function editPermissions(deps: {
         if (!sameJson(now, after)) throw undoConflict(now, after)
         holdCeiling(caller, { agentId, current, fields: earlier })
         return { ...records, [agentId]: { ...current, ...earlier } }
-      })
+      }, actorOf(caller))
       return () => 'now'
     },
   }
