@@ -3,6 +3,8 @@ import type { SocketListener } from '@flotilla/client/follow-event-socket'
 import type { EventsDropped, FleetEvent } from '@flotilla/protocol/fleet-event'
 import { isPassing } from '@flotilla/protocol/fleet-event'
 import { createRefresher } from './refresher.ts'
+import { takeDelays } from './run-delays.ts'
+import type { RunDelays } from './run-delays.ts'
 import { staleQueries } from './stale-queries.ts'
 
 /** Number of newest events that the page keeps. */
@@ -16,6 +18,8 @@ export interface LiveState {
   readonly events: readonly FleetEvent[]
   /** The last sequence number received. */
   readonly seq: number
+  /** The runs whose model is called again later. */
+  readonly delays: RunDelays
   /** How many events the mesh reported as dropped for this page. */
   readonly dropped: number
 }
@@ -30,7 +34,7 @@ export function createLiveStore(queries: Pick<QueryClient, 'invalidateQueries' |
   const listeners = new Set<() => void>()
   const refresher = createRefresher(queries)
   let came: FleetEvent[] = []
-  let state: LiveState = { line: 'connecting', events: [], seq: 0, dropped: 0 }
+  let state: LiveState = { line: 'connecting', events: [], seq: 0, delays: new Map(), dropped: 0 }
   let drawing: ReturnType<typeof setTimeout> | null = null
 
   function change(part: Partial<LiveState>): void {
@@ -42,8 +46,13 @@ export function createLiveStore(queries: Pick<QueryClient, 'invalidateQueries' |
     drawing = null
     const kept = came.filter(({ body }) => !isPassing(body))
     const seq = came.at(-1)?.seq ?? state.seq
+    const delays = takeDelays(state.delays, came)
     came = []
-    change({ seq, ...(kept.length === 0 ? {} : { events: [...state.events, ...kept].slice(-keptMax) }) })
+    change({
+      seq,
+      delays,
+      ...(kept.length === 0 ? {} : { events: [...state.events, ...kept].slice(-keptMax) }),
+    })
   }
 
   return {

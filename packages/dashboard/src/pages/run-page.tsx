@@ -19,6 +19,7 @@ import { CompareDialog, ComparedCard } from './run/compared-card.tsx'
 import { ComparisonCard, playsAgain } from './run/comparison-card.tsx'
 import { ReplayCard } from './run/replay-card.tsx'
 import { TraceCard } from './run/trace-card.tsx'
+import { NextStepLine } from './next-step-line.tsx'
 import { describeRunInput } from './describe-run-input.ts'
 import { formatOrigin } from '@flotilla/protocol/format-actor'
 
@@ -55,6 +56,11 @@ export function RunPage({ id }: { readonly id: string }) {
       </PageHead>
       {found.isPending && <Loading />}
       {found.error && <Failed error={found.error} retry={found.refetch} />}
+      {run && !isTerminal(run.state) && (
+        <p className="next-step" role="status">
+          This run <NextStepLine run={run} />
+        </p>
+      )}
       {run && (
         <div className="two">
           <div className="stack">

@@ -1,5 +1,7 @@
 import { upTo } from '@flotilla/protocol/up-to'
+import { isTerminal } from '@flotilla/protocol/run'
 import { Link } from 'wouter'
+import { firstLine } from '../../data/first-line.ts'
 import { formatDuration, formatUsd } from '../../data/format.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { useNow } from '../../data/use-now.ts'
@@ -7,6 +9,7 @@ import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx
 import { Table } from '../../design/table.tsx'
 import { runTone } from '../../live/draw-event.ts'
 import { describeRunInput } from '../describe-run-input.ts'
+import { NextStepLine } from '../next-step-line.tsx'
 
 const listed = 30
 
@@ -40,7 +43,12 @@ export function RunsTab({ agentId }: { readonly agentId: string }) {
                 <Badge tone={runTone(run.state)}>{run.state}</Badge>
               </td>
               <td>
-                <Link href={`/runs/${run.id}`}>{short(describeRunInput(run))}</Link>
+                <Link href={`/runs/${run.id}`}>{firstLine(describeRunInput(run))}</Link>
+                {!isTerminal(run.state) && (
+                  <div className="small muted next-step">
+                    <NextStepLine run={run} ahead={runs.data.runs.find(({ state }) => state === 'running')} />
+                  </div>
+                )}
               </td>
               <td className="muted">{run.origin.kind}</td>
               <td className="right number muted" data-label="Took">
@@ -58,10 +66,4 @@ export function RunsTab({ agentId }: { readonly agentId: string }) {
       )}
     </Card>
   )
-}
-
-const shownMaxChars = 140
-
-function short(text: string): string {
-  return text.length > shownMaxChars ? `${text.slice(0, shownMaxChars)} …` : text
 }

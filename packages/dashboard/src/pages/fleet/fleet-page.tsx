@@ -2,11 +2,11 @@ import { Link } from 'wouter'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { formatUsd } from '../../data/format.ts'
 import { useChoice } from '../../data/use-choice.ts'
-import { useAction, useLive, useMesh } from '../../data/use-mesh.ts'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
-import { Ago, Badge, Card, Dot, Empty, Failed, Loading, PageHead } from '../../design/parts.tsx'
-import { drawEvent } from '../../live/draw-event.ts'
+import { Badge, Empty, Failed, Loading, PageHead } from '../../design/parts.tsx'
 import { agentWords } from '../agent-state.ts'
+import { Activity } from './activity.tsx'
 import { AgentCards } from './agent-cards.tsx'
 import { CreateAgent } from './create-agent.tsx'
 import { usePoll } from './use-poll.ts'
@@ -164,39 +164,5 @@ function FleetPause({ paused }: { readonly paused: boolean }) {
     >
       Pause triggers
     </Act>
-  )
-}
-
-const shownMax = 60
-
-function Activity() {
-  const { events } = useLive()
-  const newest = events.slice(-shownMax).toReversed()
-  return (
-    <Card title="Activity">
-      {newest.length === 0 && <Empty title="Quiet">What agents do appears here as it happens.</Empty>}
-      <ul
-        className="feed"
-        aria-label="Newest events"
-        // A part that scrolls must be reachable by keyboard.
-        tabIndex={0}
-      >
-        {newest.map(({ seq, at, body }) => {
-          const { tone, who, what, runId } = drawEvent(body)
-          return (
-            <li key={seq}>
-              <Dot tone={tone} />
-              <span className="what">
-                <strong>{who}</strong>{' '}
-                {runId === undefined ? what : <Link href={`/runs/${runId}`}>{what}</Link>}
-              </span>
-              <span className="muted">
-                <Ago at={at} />
-              </span>
-            </li>
-          )
-        })}
-      </ul>
-    </Card>
   )
 }

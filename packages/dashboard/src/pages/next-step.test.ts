@@ -1,0 +1,78 @@
+import type { RunView } from '@flotilla/protocol/run'
+import { describe, expect, it } from 'vitest'
+import { nextStep } from './next-step.ts'
+import type { RunSurroundings } from './next-step.ts'
+
+const run: RunView = {
+  id: 'run_1',
+  agent_id: 'scribe',
+  kind: 'chat',
+  origin: { kind: 'cron', channel: 'cron' },
+  input: { kind: 'chat', message: 'Write.', session: 's' },
+  state: 'running',
+  attempt: 1,
+  fence: 1,
+  parent_id: null,
+  task_id: null,
+  waiting_on: [],
+  steers: [],
+  trace_id: 't',
+  created_at: 1,
+  started_at: 1,
+  ended_at: null,
+  outcome: null,
+  tokens_used: 0,
+  cost_usd: 0,
+  unconfirmed_tokens: 0,
+  unconfirmed_usd: 0,
+}
+const now = new Date('2026-11-29T14:00:00').getTime()
+const around: RunSurroundings = {
+  agent: { paused: null, retry_at: null },
+  retryAt: undefined,
+  ahead: undefined,
+  now,
+}
+const words = (changes: Partial<RunView>, other: Partial<RunSurroundings> = {}): string => {
+  const step = nextStep({ ...run, ...changes }, { ...around, ...other })
+  return `${step.words}${step.link === undefined ? '' : ` [${step.link.words}](${step.link.path})`}${step.after ?? ''}`
+}
+
+describe('what happens next with a run', () => {
+  it.each<[string, Partial<RunView>, Partial<RunSurroundings>]>([
+    ['works', {}, {}],
+    ['retries at 14:05', {}, { retryAt: now + 300_000 }],
+    [
+      'continues when its agent is back, at 14:01',
+      {},
+      { agent: { paused: null, retry_at: now + 60_000 }, retryAt: now + 1 },
+    ],
+    ['starts next', { state: 'queued' }, {}],
+    ['starts after [the run before it](/runs/run_0)', { state: 'queued' }, { ahead: { id: 'run_0' } }],
+    [
+      'starts when its pause ends: maintenance [scribe](/agents/scribe)',
+      { state: 'queued' },
+      { agent: { paused: 'maintenance', retry_at: null } },
+    ],
+    [
+      'starts next',
+      { state: 'queued', origin: { kind: 'human', channel: 'dashboard' } },
+      { agent: { paused: 'maintenance', retry_at: null } },
+    ],
+    ['waits for [your approval](/approvals)', { state: 'waiting', waiting_on: ['appr_1'] }, {}],
+    [
+      'waits for [your approval](/approvals), and for 1 more',
+      { state: 'waiting', waiting_on: ['task_2', 'appr_1'] },
+      {},
+    ],
+    ['waits for you in [its browser](/agents/scribe)', { state: 'waiting', waiting_on: ['hand_1'] }, {}],
+    ['waits for [a task that it gave](/work/tasks/task_2)', { state: 'waiting', waiting_on: ['task_2'] }, {}],
+    ['waits for the answer of another agent', { state: 'waiting', waiting_on: ['msg_2'] }, {}],
+    ['waits', { state: 'waiting' }, {}],
+    ['stopped', { state: 'cancelled' }, {}],
+    ['done: Written.', { state: 'done', outcome: { status: 'done', text: '\nWritten.\nTwice.' } }, {}],
+    ['failed: no model', { state: 'failed', outcome: { status: 'failed', text: 'no model' } }, {}],
+  ])('%s', (text, changes, other) => {
+    expect(words(changes, other)).toBe(text)
+  })
+})
