@@ -1,9 +1,9 @@
 import { useState } from 'react'
 import { useQuery } from '@tanstack/react-query'
-import type { PlanItem } from '@flotilla/protocol/templates-api'
 import { formatCount } from '../../data/format.ts'
 import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
-import { Badge, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Empty, Failed, Loading } from '../../design/parts.tsx'
+import { TemplatePlanView } from './template-plan.tsx'
 
 /** Lists complete fleets; shows the plan of a template first, and then creates exactly that plan. */
 export function FromTemplate({ onClose }: { readonly onClose: () => void }) {
@@ -36,8 +36,6 @@ export function FromTemplate({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
-const tones = { create: 'ok', change: 'warn', keep: 'neutral', 'by-hand': 'warn' } as const
-
 function Plan({
   name,
   onBack,
@@ -66,11 +64,7 @@ function Plan({
   return (
     <>
       <p className="plain-text">{plan.data.description}</p>
-      <ul className="plan-items" aria-label="Effect of the template">
-        {plan.data.items.map((item) => (
-          <Item key={`${item.kind}:${item.id}`} item={item} />
-        ))}
-      </ul>
+      <TemplatePlanView items={plan.data.items} />
       <div className="actions">
         <button type="button" className="button" onClick={onBack}>
           Back
@@ -90,33 +84,6 @@ function Plan({
         </button>
       </div>
     </>
-  )
-}
-
-function Item({ item: { kind, id, action, changes, warning } }: { readonly item: PlanItem }) {
-  return (
-    <li>
-      <details>
-        <summary className="row">
-          <Badge tone={tones[action]}>{action.replace('-', ' ')}</Badge>
-          <span className="muted">{kind}</span>
-          <strong>{id}</strong>
-          {warning !== undefined && <Badge tone="warn">see inside</Badge>}
-        </summary>
-        {warning !== undefined && <p>{warning}</p>}
-        <dl className="facts body">
-          {changes.map(({ field, before, after }) => (
-            <div key={field} className="stack">
-              <dt>{field}</dt>
-              <dd className="plain-text">
-                {before !== null && <span className="muted">{before} → </span>}
-                {after}
-              </dd>
-            </div>
-          ))}
-        </dl>
-      </details>
-    </li>
   )
 }
 

@@ -1,0 +1,46 @@
+import type { PlanItem } from '@flotilla/protocol/templates-api'
+import { describe, expect, it } from 'vitest'
+import { formatPlanValue, isLongValue, summarizePlan } from './plan-summary.ts'
+
+const item = (kind: PlanItem['kind'], action: PlanItem['action'], id = 'a'): PlanItem => ({
+  kind,
+  id,
+  action,
+  changes: [],
+})
+
+describe('the plan of a template', () => {
+  it.each([
+    [[], 'It does nothing.'],
+    [[item('agent', 'create')], 'It creates 1 agent. It removes nothing.'],
+    [
+      [
+        item('agent', 'keep', 'old'),
+        item('agent', 'create', 'b'),
+        item('agent', 'create', 'c'),
+        item('schedule', 'create'),
+        item('webhook', 'by-hand'),
+      ],
+      'It creates 2 agents and 1 schedule, leaves to you 1 webhook and keeps 1 agent. It removes nothing.',
+    ],
+  ])('is summed up in a sentence', (items, text) => {
+    expect(summarizePlan(items)).toBe(text)
+  })
+
+  it.each([
+    ['["llm","http"]', 'llm, http'],
+    ['[]', 'none'],
+    ['null', 'none'],
+    ['{"daily_usd":1,"allowed":["a","b"],"x":{"y":1}}', 'daily_usd: 1\nallowed: a, b\nx: {"y":1}'],
+    ['plain [text', 'plain [text'],
+    ['[broken', '[broken'],
+  ])('the value %s is readable', (text, shown) => {
+    expect(formatPlanValue(text)).toBe(shown)
+  })
+
+  it('a long or divided text is shown by its lines', () => {
+    expect(isLongValue({ field: 'role', before: null, after: 'short' })).toBe(false)
+    expect(isLongValue({ field: 'instructions', before: null, after: 'one\ntwo' })).toBe(true)
+    expect(isLongValue({ field: 'role', before: 'x'.repeat(201), after: '' })).toBe(true)
+  })
+})
