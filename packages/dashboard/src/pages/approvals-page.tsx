@@ -1,17 +1,20 @@
+import { useState } from 'react'
 import { Link } from 'wouter'
 import type { ApprovalState, ApprovalView } from '@flotilla/protocol/agent-edit'
 import { useMesh, useRefusal } from '../data/use-mesh.ts'
-import { Reserved } from '../design/act.tsx'
+import { Act, Reserved } from '../design/act.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { Table } from '../design/table.tsx'
 import type { Tone } from '../live/state-tone.ts'
 import { OpenApproval } from './open-approval.tsx'
+import { SeveralApprovals } from './several-approvals.tsx'
 import { askingForPerson } from './agent/format-browser.ts'
 import { formatActor } from '@flotilla/protocol/format-actor'
 
 export function ApprovalsPage() {
   const isOwner = useRefusal({ call: 'pending' }) === null
   const approvals = useMesh('pending', { query: { state: 'all', limit: 100 } }, { enabled: isOwner })
+  const [isDeciding, setDeciding] = useState(false)
   const all = approvals.data?.pending ?? []
   const open = all.filter(({ state }) => state === 'pending')
   const browsers = askingForPerson(useMesh('browsers').data?.browsers)
@@ -19,7 +22,15 @@ export function ApprovalsPage() {
   const settled = all.filter(({ state }) => state !== 'pending')
   return (
     <div className="page">
-      <PageHead title="Approvals">{waiting > 0 && <Badge tone="warn">{waiting} waiting</Badge>}</PageHead>
+      <PageHead title="Approvals">
+        {waiting > 0 && <Badge tone="warn">{waiting} waiting</Badge>}
+        {open.length > 1 && (
+          <Act call="pendingCancel" className="button" onClick={() => setDeciding(true)}>
+            Decide several …
+          </Act>
+        )}
+      </PageHead>
+      {isDeciding && <SeveralApprovals approvals={open} onClose={() => setDeciding(false)} />}
       {!isOwner && <Reserved call="pending" title="What agents ask for" />}
       {isOwner && approvals.isPending && <Loading />}
       {approvals.error && <Failed error={approvals.error} retry={approvals.refetch} />}

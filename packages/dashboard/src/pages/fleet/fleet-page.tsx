@@ -1,3 +1,4 @@
+import { useState } from 'react'
 import { Link } from 'wouter'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { formatUsd } from '../../data/format.ts'
@@ -9,6 +10,7 @@ import { agentWords } from '../agent-state.ts'
 import { Activity } from './activity.tsx'
 import { AgentCards } from './agent-cards.tsx'
 import { CreateAgent } from './create-agent.tsx'
+import { SeveralAgents } from './several-agents.tsx'
 import { usePoll } from './use-poll.ts'
 import '../../design/agent.css'
 
@@ -16,6 +18,7 @@ export function FleetPage() {
   const status = useMesh('status')
   const { data } = status
   const [{ new: made }, choose] = useChoice(['new'])
+  const [isChoosing, setChoosing] = useState(false)
   const setCreating = (isOpen: boolean) => choose('new', isOpen ? 'agent' : '')
   return (
     <div className="page">
@@ -27,6 +30,11 @@ export function FleetPage() {
             <Act call="agentCreate" className="button primary" onClick={() => setCreating(true)}>
               New agent …
             </Act>
+            {data.agents.length > 2 && (
+              <Act call="pause" className="button" onClick={() => setChoosing(true)}>
+                Several agents …
+              </Act>
+            )}
             <FleetPause paused={data.pauses.some(({ agent_id }) => agent_id === null)} />
           </>
         )}
@@ -66,6 +74,7 @@ export function FleetPage() {
           </div>
         </>
       )}
+      {data && isChoosing && <SeveralAgents agents={data.agents} onClose={() => setChoosing(false)} />}
       {made === 'agent' && <CreateAgent onClose={() => setCreating(false)} />}
     </div>
   )

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatCount } from '../../data/format.ts'
+import { runEach } from '../../data/run-each.ts'
 import { useServices } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
 import { Confirm } from '../../design/confirm.tsx'
@@ -19,16 +20,12 @@ export function StopOpenRuns({ runs }: { readonly runs: readonly RunView[] }) {
 
   async function stop(chosen: readonly RunView[]): Promise<void> {
     setBusy(true)
-    const failures: unknown[] = []
-    for (const { id } of chosen) {
-      // A run that has ended meanwhile must not keep the others running.
-      await client.call('runCancel', { params: { id } }).catch((error: unknown) => failures.push(error))
-    }
+    // A run that has ended meanwhile must not keep the others running.
+    const { done, failures } = await runEach(chosen, ({ id }) => client.call('runCancel', { params: { id } }))
     setBusy(false)
     setAsked(null)
     void queries.invalidateQueries({ queryKey: ['runs'] })
-    const stopped = chosen.length - failures.length
-    if (stopped > 0) toasts.tell(`${formatCount(stopped, 'run')} stopped.`)
+    if (done.length > 0) toasts.tell(`${formatCount(done.length, 'run')} stopped.`)
     if (failures.length > 0) toasts.fail(failures[0])
   }
 

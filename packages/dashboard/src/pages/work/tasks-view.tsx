@@ -1,12 +1,14 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useRef } from 'react'
+import { useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { isUnconfirmed, taskStates } from '@flotilla/protocol/task-actions'
 import type { TaskView } from '@flotilla/protocol/task'
 import { useChoice } from '../../data/use-choice.ts'
 import { useMesh } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { Choice } from '../../design/choice.tsx'
 import { Ago, Badge, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { SeveralTasks } from './several-tasks.tsx'
 import { TaskButtons } from './task-buttons.tsx'
 import { columnsOf, givenAnew, outcomeTone, taskTone } from './task-offers.ts'
 import { formatActor } from '@flotilla/protocol/format-actor'
@@ -30,6 +32,7 @@ export function TasksView() {
   })
   const status = useMesh('status')
   const projects = useMesh('projects')
+  const [isChoosing, setChoosing] = useState(false)
   const isList = as === 'list'
   const all = tasks.data?.tasks ?? []
   const again = givenAnew(all)
@@ -73,7 +76,13 @@ export function TasksView() {
         {isList && (
           <Choice name="State" value={state} of={taskStates} onChange={(value) => choose('state', value)} />
         )}
+        {shown.length > 1 && (
+          <Act call="taskManage" className="button" onClick={() => setChoosing(true)}>
+            Several …
+          </Act>
+        )}
       </div>
+      {isChoosing && <SeveralTasks tasks={shown} again={again} onClose={() => setChoosing(false)} />}
       {tasks.isPending && <Loading />}
       {tasks.error && <Failed error={tasks.error} retry={tasks.refetch} />}
       {tasks.isSuccess && shown.length === 0 && (

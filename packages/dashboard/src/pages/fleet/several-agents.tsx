@@ -1,0 +1,89 @@
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import type { BulkAction, BulkItem } from '../../data/bulk-action.ts'
+import { useServices } from '../../data/use-mesh.ts'
+import { BulkDialog } from '../../design/bulk-dialog.tsx'
+import { agentWords } from '../agent-state.ts'
+
+interface AgentItem extends BulkItem {
+  readonly view: AgentView
+}
+
+/** Pauses, resumes, archives or unarchives several agents. */
+export function SeveralAgents({
+  agents,
+  onClose,
+}: {
+  readonly agents: readonly AgentView[]
+  readonly onClose: () => void
+}) {
+  const { client } = useServices()
+  const pause = ({ id }: AgentItem) =>
+    client.call('pause', { body: { agent_id: id, reason: 'paused in the dashboard' } })
+  const resume = ({ id }: AgentItem) => client.call('resume', { body: { agent_id: id } })
+  const archive = ({ id }: AgentItem) => client.call('agentArchive', { params: { id } })
+  const unarchive = ({ id }: AgentItem) => client.call('agentUnarchive', { params: { id } })
+  const actions: readonly BulkAction<AgentItem>[] = [
+    {
+      name: 'Pause',
+      past: 'paused',
+      call: 'pause',
+      effect:
+        'Cron jobs, heartbeats, webhooks and watchers of these agents start nothing until you resume them. Chats work as usual, and current runs go on.',
+      why: ({ view }) =>
+        view.archived ? 'It is archived.' : view.paused === null ? null : 'It is paused already.',
+      run: pause,
+      undo: { call: 'resume', past: 'resumed', run: resume },
+    },
+    {
+      name: 'Resume',
+      past: 'resumed',
+      call: 'resume',
+      effect: 'Work that came due during the pause runs once for each agent.',
+      why: ({ view }) => (view.paused === null ? 'It is not paused.' : null),
+      run: resume,
+      undo: { call: 'pause', past: 'paused again', run: pause },
+    },
+    {
+      name: 'Archive',
+      past: 'archived',
+      call: 'agentArchive',
+      effect:
+        'An archived agent is not started and gets no work. Its data is kept, and you can unarchive it.',
+      why: ({ view }) =>
+        view.kind === 'operator'
+          ? 'The operator cannot be archived.'
+          : view.archived
+            ? 'It is archived already.'
+            : view.busy
+              ? 'It is working.'
+              : null,
+      run: archive,
+      undo: { call: 'agentUnarchive', past: 'no longer archived', run: unarchive },
+    },
+    {
+      name: 'Unarchive',
+      past: 'no longer archived',
+      call: 'agentUnarchive',
+      effect: 'The agents get work again, and start with their next run.',
+      why: ({ view }) => (view.archived ? null : 'It is not archived.'),
+      run: unarchive,
+      undo: { call: 'agentArchive', past: 'archived again', run: archive },
+    },
+  ]
+  const items = agents.map((view) => ({
+    id: view.id,
+    title: view.id,
+    detail: `${agentWords(view)}${view.paused === null ? '' : ', paused'}`,
+    agent: view.id,
+    view,
+  }))
+  return (
+    <BulkDialog
+      thing="agent"
+      items={items}
+      actions={actions}
+      stale={['status', 'fleetUse', 'pauses']}
+      onClose={onClose}
+    />
+  )
+}
