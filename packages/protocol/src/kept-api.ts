@@ -185,6 +185,18 @@ export const agentUseSchema = z.strictObject({
   memory_limit_bytes: z.nullable(z.number()),
   /** Load of one processor since the previous measurement; null without one. */
   cpu_percent: z.nullable(z.number()),
+  /**
+   * The highest values that were measured in the last hour; null without a measurement. The mesh measures only while
+   * a client asks for the use of agents.
+   */
+  last_hour: z.nullable(
+    z.strictObject({
+      /** When the first of these measurements was made, in milliseconds since 1970. */
+      since: z.number(),
+      memory_bytes: z.number(),
+      cpu_percent: z.nullable(z.number()),
+    }),
+  ),
   /** Tokens of its last model call with the answer; null before the first one since the mesh started. */
   context_tokens: z.nullable(z.number()),
   /** The context window of its model in tokens; null if unknown. */

@@ -60,3 +60,19 @@ test('context use comes from the last chat call of the model and ignores embeddi
   use.forget('scribe')
   expect((await use.list(owner))[0]).toMatchObject({ context_tokens: null })
 })
+
+test('the highest use of the last hour is kept by the minute, and forgotten after an hour', async () => {
+  let seconds = 0
+  const { use, clock } = aUse(() => seconds)
+  await use.list(owner)
+  await clock.advance(4000)
+  seconds = 2
+  await use.list(owner)
+  await clock.advance(4000)
+  const [scribe, asleep] = await use.list(owner)
+  expect(scribe?.last_hour).toMatchObject({ memory_bytes: 2048, cpu_percent: 50 })
+  expect(scribe?.cpu_percent).toBe(0)
+  expect(asleep?.last_hour).toBeNull()
+  await clock.advance(70 * 60_000)
+  expect((await use.list(owner))[0]?.last_hour?.cpu_percent).toBe(0)
+})

@@ -4,6 +4,7 @@ import type { FleetEvent } from '@flotilla/protocol/fleet-event'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import type { SandboxUse } from '@flotilla/fleet/sandbox'
+import { createUsePeaks } from './use-peaks.ts'
 
 /** A sample is reused for this time, so that many open pages cause one measurement. */
 const freshMs = 2000
@@ -24,6 +25,7 @@ export function createAgentUse(deps: {
 }) {
   const { guard, clock, agents } = deps
   const contexts = new Map<string, number>()
+  const peaks = createUsePeaks()
   let sampling: Promise<void> | null = null
   let before: Reading | null = null
   let last: Reading | null = null
@@ -32,6 +34,10 @@ export function createAgentUse(deps: {
     const uses = await deps.measureUse(agents.list().map(({ id }) => id))
     before = last
     last = { at: clock.now(), uses }
+    for (const [agentId, { memoryBytes }] of uses) {
+      const cpu = before === null ? null : cpuPercent(agentId, before, last)
+      peaks.add(agentId, { at: last.at, memoryBytes, cpuPercent: cpu })
+    }
   }
 
   async function fresh(): Promise<void> {
@@ -48,18 +54,27 @@ export function createAgentUse(deps: {
       if (body.type !== 'model.called' || (body.operation ?? 'chat') !== 'chat') return
       contexts.set(body.agent_id, body.tokens)
     },
-    forget: (agentId: string): void => void contexts.delete(agentId),
+    forget(agentId: string): void {
+      contexts.delete(agentId)
+      peaks.forget(agentId)
+    },
     async list(caller: Caller): Promise<readonly AgentUse[]> {
       guard(caller, { do: 'view-fleet' })
       await fresh()
       return agents.list().map(({ id }) => {
         const use = last?.uses.get(id)
+        const peak = peaks.of(id, clock.now())
         return {
           agent_id: agentIdSchema.parse(id),
           run_id: deps.runOf(id),
           memory_bytes: use?.memoryBytes ?? null,
           memory_limit_bytes: use?.memoryLimitBytes ?? null,
           cpu_percent: before === null || last === null ? null : cpuPercent(id, before, last),
+          last_hour: peak && {
+            since: peak.since,
+            memory_bytes: peak.memoryBytes,
+            cpu_percent: peak.cpuPercent,
+          },
           context_tokens: contexts.get(id) ?? null,
           context_window: deps.windowOf(id),
         }

@@ -12,6 +12,7 @@ import { LifeButtons } from '../fleet/life-buttons.tsx'
 import { usePoll } from '../fleet/use-poll.ts'
 import { AnswersCard } from './answers-card.tsx'
 import { BrowserCard } from './browser-card.tsx'
+import { ResourcesCard } from './resources-card.tsx'
 import { UseLines } from './use-lines.tsx'
 
 export function OverviewTab({ agent }: { readonly agent: AgentView }) {
@@ -65,6 +66,7 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
               <LifeButtons agent={agent} />
             </div>
           </Card>
+          <ResourcesCard agent={agent} use={use} />
           {config.data && (
             <BrowserCard
               agentId={agent.id}
