@@ -68,6 +68,11 @@ export const dashboardCassette = aCassette(
     ],
   },
   {
+    agents: ['tryout'],
+    when: '^write a note$',
+    turns: [runs('mkdir -p notes; echo fine > notes/today.md'), says('It is written.')],
+  },
+  {
     agents: ['scribe'],
     when: 'save a picture',
     turns: [

@@ -120,6 +120,16 @@ describe.skipIf(!hasBrowser)('forms in the browser', () => {
     expect(jobs).toContainEqual(
       expect.objectContaining({ schedule: '30 7 * * 1-5', timezone: 'Europe/Berlin' }),
     )
+    // The time zone of an existing job changes, and Undo puts it back.
+    const row = page.getByRole('row').filter({ hasText: 'Read the mail.' })
+    await row.getByRole('button', { name: 'Change …' }).click()
+    await dialog.getByLabel('Time zone').selectOption('Asia/Tokyo')
+    await dialog.getByRole('button', { name: 'Review change' }).click()
+    await dialog.locator('.added').getByText('time zone: Asia/Tokyo').waitFor()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await row.getByText('Asia/Tokyo').waitFor()
+    await page.locator('.toast').getByRole('button', { name: 'Undo' }).last().click()
+    await row.getByText('Europe/Berlin').waitFor()
     expect(faults).toEqual([])
     await context.close()
   })

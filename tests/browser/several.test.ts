@@ -1,0 +1,139 @@
+import { packagesHumanEndpoints } from '@flotilla/protocol/packages-api'
+import { pauseEndpoints } from '@flotilla/protocol/pause-api'
+import { taskHumanEndpoints } from '@flotilla/protocol/task-api'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { startDashboardFleet } from './dashboard-fleet.ts'
+import { wrongWith } from './every-view.ts'
+import { giveProof } from './give-proof.ts'
+import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
+
+describe.skipIf(!hasBrowser)('agents and their work in the browser', () => {
+  let mesh: MeshProcess
+  let browser: Browser
+  beforeAll(async () => {
+    ;[mesh, browser] = await Promise.all([startDashboardFleet(), openBrowser()])
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await mesh?.stop()
+  })
+
+  it('several agents are paused at once after a confirmation that names them, and resumed by Undo', async () => {
+    const watched = await openPage(browser, mesh.url)
+    const { page, open, faults, context } = watched
+    await open('/fleet')
+    await page.getByRole('button', { name: 'Several agents …' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('checkbox', { name: /^scribe/ }).check()
+    await dialog.getByRole('checkbox', { name: /^operator/ }).check()
+    await dialog.getByText('Archive: not operator. The operator cannot be archived.').waitFor()
+    expect(await dialog.getByRole('button', { name: /^Resume/ }).isDisabled()).toBe(true)
+    expect(await wrongWith(watched, 'fleet-several')).toEqual([])
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await dialog.getByRole('button', { name: 'Pause 2 …' }).click()
+    await dialog.getByRole('list', { name: 'What it is done to' }).getByText('scribe').waitFor()
+    await dialog.getByRole('button', { name: 'Pause 2 agents' }).click()
+    await page.locator('.toast').getByText('2 agents paused.').waitFor()
+    const paused = async () => {
+      const { pauses } = (await mesh.call(pauseEndpoints.pauses)).json() as { pauses: { agent_id: string }[] }
+      return pauses.map(({ agent_id: id }) => id).toSorted()
+    }
+    expect(await paused()).toEqual(['operator', 'scribe'])
+    await page.locator('.toast').getByRole('button', { name: 'Undo' }).click()
+    await page.locator('.toast').getByText('2 agents resumed.').waitFor()
+    expect(await paused()).toEqual([])
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('several tasks are cancelled at once, and the others keep their state', async () => {
+    await mesh.submit('slow', { agent: 'scribe' })
+    for (const title of ['First', 'Second', 'Third'])
+      await mesh.call(taskHumanEndpoints.taskGive, { body: { to: 'scribe', title } })
+    const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
+    await open('/work')
+    await page.getByRole('button', { name: 'Several …' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('checkbox', { name: /^First/ }).check()
+    await dialog.getByRole('checkbox', { name: /^Second/ }).check()
+    await picture('work-several')
+    await dialog.getByRole('button', { name: 'Cancel 2 …' }).click()
+    await dialog.getByRole('button', { name: 'Cancel 2 tasks' }).click()
+    await page.locator('.toast').getByText('2 tasks cancelled.').waitFor()
+    const { tasks } = (await mesh.call(taskHumanEndpoints.tasks)).json() as {
+      tasks: { title: string; state: string }[]
+    }
+    const stateOf = (title: string) => tasks.find((task) => task.title === title)?.state
+    expect([stateOf('First'), stateOf('Second')]).toEqual(['cancelled', 'cancelled'])
+    expect(stateOf('Third')).not.toBe('cancelled')
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('activity has a line for each run, and leads to the approval that a run waits for', async () => {
+    await mesh.submit('remove tryout')
+    const watched = await openPage(browser, mesh.url)
+    const { page, open, faults, context } = watched
+    await open('/fleet')
+    const line = page.getByRole('list', { name: 'Newest runs' }).getByRole('listitem').filter({ hasText: 'remove tryout' })
+    await line.getByText('waits for').waitFor()
+    expect(await wrongWith(watched, 'fleet-activity')).toEqual([])
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await line.getByRole('link', { name: 'your approval' }).click()
+    await page.getByText('is stopped and removed').waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('what a run changed in /data is on its page, and on the page of its agent', async () => {
+    const run = await mesh.ask('keep', { agent: 'courier' })
+    expect(run.state).toBe('done')
+    const kept = await mesh.ask('write a note', { agent: 'tryout' })
+    const watched = await openPage(browser, mesh.url)
+    const { page, open, faults, context } = watched
+    await open(`/runs/${kept.id}`)
+    const changes = page.getByRole('region', { name: 'Changed in /data' })
+    await changes.getByRole('listitem').filter({ hasText: 'notes/today.md' }).getByText('made').waitFor()
+    expect(await wrongWith(watched, 'run-changed-files')).toEqual([])
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await open('/agents/tryout?tab=files')
+    await page.getByRole('region', { name: 'Changed by its last runs' }).locator('summary').first().click()
+    await page.getByRole('list', { name: 'Changed files' }).getByText('notes/today.md').waitFor()
+    expect(await wrongWith(watched, 'agent-changed-files')).toEqual([])
+    await open(`/runs/${run.id}`)
+    await page.getByText('The run called no tool').waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('the packages of an agent are set on its page with the owner’s proof, and taken back by Undo', async () => {
+    const watched = await openPage(browser, mesh.url)
+    const { page, open, faults, context } = watched
+    await open('/agents/courier')
+    await page.getByText('None beyond those of every agent.').waitFor()
+    await page.getByRole('button', { name: 'Change … packages' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('python').check()
+    await dialog.getByLabel('apt').fill('--oops')
+    await dialog.getByText(/^apt: an apt package is a name/).waitFor()
+    await dialog.getByLabel('apt').fill('ripgrep, jq')
+    await watched.picture('agent-packages-form')
+    await dialog.getByRole('button', { name: 'Review change' }).click()
+    await dialog.locator('.added').getByText('apt ripgrep').waitFor()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await giveProof(mesh, page)
+    await page.locator('.toast').getByText('The packages of courier are changed').waitFor()
+    await page.getByText('apt jq, apt python3-pip, apt python3-venv, apt ripgrep').waitFor()
+    const own = async () =>
+      (await mesh.call(packagesHumanEndpoints.agentPackages, { params: { id: 'courier' } })).json()['own']
+    expect(await own()).toEqual({ apt: ['ripgrep', 'jq'], toolboxes: ['python'] })
+    await page.locator('.toast').getByRole('button', { name: 'Undo' }).click()
+    await page.locator('.toast').getByText('are as they were').waitFor()
+    expect(await own()).toEqual({})
+    expect(await wrongWith(watched, 'agent-resources')).toEqual([])
+    expect(faults).toEqual([])
+    await context.close()
+  })
+})
