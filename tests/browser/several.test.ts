@@ -1,3 +1,4 @@
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { packagesHumanEndpoints } from '@flotilla/protocol/packages-api'
 import { pauseEndpoints } from '@flotilla/protocol/pause-api'
 import { taskHumanEndpoints } from '@flotilla/protocol/task-api'
@@ -62,7 +63,7 @@ describe.skipIf(!hasBrowser)('agents and their work in the browser', () => {
     await dialog.getByRole('button', { name: 'Cancel 2 …' }).click()
     await dialog.getByRole('button', { name: 'Cancel 2 tasks' }).click()
     await page.locator('.toast').getByText('2 tasks cancelled.').waitFor()
-    const { tasks } = (await mesh.call(taskHumanEndpoints.tasks)).json() as {
+    const { tasks } = (await mesh.call(meshHumanEndpoints.tasks)).json() as {
       tasks: { title: string; state: string }[]
     }
     const stateOf = (title: string) => tasks.find((task) => task.title === title)?.state
@@ -77,7 +78,10 @@ describe.skipIf(!hasBrowser)('agents and their work in the browser', () => {
     const watched = await openPage(browser, mesh.url)
     const { page, open, faults, context } = watched
     await open('/fleet')
-    const line = page.getByRole('list', { name: 'Newest runs' }).getByRole('listitem').filter({ hasText: 'remove tryout' })
+    const line = page
+      .getByRole('list', { name: 'Newest runs' })
+      .getByRole('listitem')
+      .filter({ hasText: 'remove tryout' })
     await line.getByText('waits for').waitFor()
     expect(await wrongWith(watched, 'fleet-activity')).toEqual([])
     await page.setViewportSize({ width: 1280, height: 800 })
