@@ -2,8 +2,10 @@ import type { Duplex } from 'node:stream'
 import type { Clock } from '@flotilla/protocol/clock'
 import { composeContext } from './compose-context.ts'
 import { composeTools } from './compose-tools.ts'
+import { memoryFolder } from './workspace/daily-log.ts'
 import type { AgentEnvironment } from './environment.ts'
 import type { DataFiles } from './files/data-files.ts'
+import { createFileWatch } from './files/file-watch.ts'
 import { keepReserve, tryState } from './files/state-file.ts'
 import { createImageStore } from './images/image-store.ts'
 import { createMeshModel } from './llm/mesh-model.ts'
@@ -139,7 +141,7 @@ export function composeRuns(deps: {
         runLoop: (await harnessLoop())?.(conversation ?? '') ?? runLoop,
       }
     },
-    dataDirectory,
+    watchFiles: () => createFileWatch({ dataDirectory, ownFolder: memoryFolder }),
     isHarness: environment.harness !== null,
     log,
   })

@@ -14,20 +14,20 @@ function aFolder() {
     mkdirSync(join(data, path, '..'), { recursive: true })
     writeFileSync(join(data, path), text)
   }
-  return { data, write }
+  return { data, folder: { dataDirectory: data, ownFolder: 'workspace/memory' }, write }
 }
 
 describe('files that differ below /data', () => {
   test('made, changed and removed files are named with their sizes, and the others are not', () => {
-    const { data, write } = aFolder()
+    const { data, folder, write } = aFolder()
     write('same.txt', 'same')
     write('code/a.ts', 'a')
     write('old.txt', 'gone')
-    const before = seeFiles(data)
+    const before = seeFiles(folder)
     write('code/a.ts', 'longer')
     write('code/b.ts', 'new')
     rmSync(join(data, 'old.txt'))
-    expect(compareFiles(before, seeFiles(data))).toEqual({
+    expect(compareFiles(before, seeFiles(folder))).toEqual({
       files: [
         { path: 'code/a.ts', change: 'changed', size_bytes: 6 },
         { path: 'code/b.ts', change: 'made', size_bytes: 3 },
@@ -39,42 +39,42 @@ describe('files that differ below /data', () => {
   })
 
   test('a program that sets the time of modification back does not hide its change', async () => {
-    const { data, write } = aFolder()
+    const { data, folder, write } = aFolder()
     write('a.txt', 'one')
     const old = new Date(1_000_000_000_000)
     utimesSync(join(data, 'a.txt'), old, old)
-    const before = seeFiles(data)
+    const before = seeFiles(folder)
     // The kernel's clock of files advances in steps of some milliseconds.
     await expect
       .poll(() => {
         write('a.txt', 'two')
         utimesSync(join(data, 'a.txt'), old, old)
-        return compareFiles(before, seeFiles(data)).files
+        return compareFiles(before, seeFiles(folder)).files
       })
       .toMatchObject([{ path: 'a.txt', change: 'changed' }])
   })
 
   test('state, packages, version control and links are left out, and links are not followed', () => {
-    const { data, write } = aFolder()
+    const { data, folder, write } = aFolder()
     const { data: outside, write: writeOutside } = aFolder()
     writeOutside('secret', 'secret')
-    const before = seeFiles(data)
+    const before = seeFiles(folder)
     for (const path of ['.flotilla/state', '.npm/x', 'repo/.git/HEAD', 'repo/node_modules/a/b.js'])
       write(path, 'x')
     write('workspace/memory/2026-11-29.md', 'a log')
     write('repo/.github/ci.yml', 'seen')
     symlinkSync(outside, join(data, 'link'))
-    expect(compareFiles(before, seeFiles(data)).files.map(({ path }) => path)).toEqual([
+    expect(compareFiles(before, seeFiles(folder)).files.map(({ path }) => path)).toEqual([
       'repo/.github/ci.yml',
     ])
   })
 
   test('more files than one list names are counted, and a long path is cut', () => {
-    const { data, write } = aFolder()
-    const before = seeFiles(data)
+    const { folder, write } = aFolder()
+    const before = seeFiles(folder)
     for (let index = 0; index < changedFilesLimits.listedMax + 3; index += 1) write(`f${index}`, '')
     write(`${'d/'.repeat(120)}end`, '')
-    const changes = compareFiles(before, seeFiles(data))
+    const changes = compareFiles(before, seeFiles(folder))
     expect([changes.files.length, changes.unlisted]).toEqual([changedFilesLimits.listedMax, 4])
     expect(chatFrameSchema.safeParse({ type: 'files_changed', ...changes }).success).toBe(true)
     expect(changes.files[0]?.path).toHaveLength(changedFilesLimits.pathMaxChars)
@@ -95,9 +95,9 @@ describe('files that differ below /data', () => {
 
 describe('the watch of a run', () => {
   test('a run that calls a tool reports what changed since its first call; one that calls none reports nothing', () => {
-    const { data, write } = aFolder()
+    const { folder, write } = aFolder()
     const passed: ChatFrame[] = []
-    const watch = createFileWatch(data)
+    const watch = createFileWatch(folder)
     const listener = watch.before((frame) => passed.push(frame))
     write('before.txt', 'x')
     expect(watch.end()).toBeNull()

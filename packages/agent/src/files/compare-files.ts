@@ -2,7 +2,6 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { changedFilesLimits } from '@flotilla/protocol/changed-files'
 import type { ChangedFile, ChangedFiles } from '@flotilla/protocol/changed-files'
-import { memoryFolder } from '../workspace/daily-log.ts'
 
 /** Files that are compared; with more, changes may be missing. The walk of so many takes about 20 ms of processor time. */
 const comparedMax = 3000
@@ -15,6 +14,12 @@ const leftOutFolders: ReadonlySet<string> = new Set([
   '__pycache__',
   '.cache',
 ])
+
+/** The data directory, and the path below it of a folder whose changes say nothing about a run. */
+export interface WatchedFolder {
+  readonly dataDirectory: string
+  readonly ownFolder: string
+}
 
 interface SeenFile {
   readonly sizeBytes: number
@@ -30,18 +35,18 @@ export interface SeenFiles {
 
 /**
  * Reads names and sizes of the files below the data directory. Links are not followed. Left out: hidden folders
- * directly below it, which hold the state of the agent and of its programs; the agent's log of its days; and folders
- * of packages, caches and version control. Reads synchronously, because the caller must know the state before a tool
- * starts.
+ * directly below it, which hold the state of the agent and of its programs; `ownFolder`, into which the agent itself
+ * writes; and folders of packages, caches and version control. Reads synchronously, because the caller must know the
+ * state before a tool starts.
  */
-export function seeFiles(dataDirectory: string): SeenFiles {
+export function seeFiles({ dataDirectory, ownFolder }: WatchedFolder): SeenFiles {
   const byPath = new Map<string, SeenFile>()
   const folders = ['']
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const entry of entriesOf(join(dataDirectory, folder))) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`
       if (entry.isDirectory()) {
-        if (!isLeftOut(path, entry.name)) folders.push(path)
+        if (path !== ownFolder && !isLeftOut(path, entry.name)) folders.push(path)
         continue
       }
       if (byPath.size >= comparedMax) return { byPath, isPartial: true }
@@ -53,7 +58,7 @@ export function seeFiles(dataDirectory: string): SeenFiles {
 }
 
 function isLeftOut(path: string, name: string): boolean {
-  return leftOutFolders.has(name) || path === memoryFolder || (path === name && name.startsWith('.'))
+  return leftOutFolders.has(name) || (path === name && name.startsWith('.'))
 }
 
 /** Returns null for a file that a program removed or closed meanwhile. */

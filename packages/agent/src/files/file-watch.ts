@@ -1,7 +1,7 @@
 import type { ChatFrame } from '@flotilla/protocol/agent-api'
 import type { ChangedFiles } from '@flotilla/protocol/changed-files'
 import { compareFiles, seeFiles } from './compare-files.ts'
-import type { SeenFiles } from './compare-files.ts'
+import type { SeenFiles, WatchedFolder } from './compare-files.ts'
 
 /** Finds what one attempt of a run changes below /data. An attempt without tools reads no folder. */
 export interface FileWatch {
@@ -13,10 +13,10 @@ export interface FileWatch {
   end(): ChangedFiles | null
 }
 
-export function createFileWatch(dataDirectory: string): FileWatch {
+export function createFileWatch(folder: WatchedFolder): FileWatch {
   let seen: SeenFiles | null = null
   const begin = (): void => {
-    seen ??= seeFiles(dataDirectory)
+    seen ??= seeFiles(folder)
   }
   return {
     begin,
@@ -24,6 +24,6 @@ export function createFileWatch(dataDirectory: string): FileWatch {
       if (frame.type === 'tool_start') begin()
       onFrame(frame)
     },
-    end: () => seen && compareFiles(seen, seeFiles(dataDirectory)),
+    end: () => seen && compareFiles(seen, seeFiles(folder)),
   }
 }

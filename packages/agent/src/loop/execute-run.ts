@@ -2,7 +2,7 @@ import type { Log } from '@flotilla/protocol/json-log'
 import type { MeshHttp } from '../mesh/mesh-http.ts'
 import { createRunMesh } from '../mesh/run-mesh.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
-import { createFileWatch } from '../files/file-watch.ts'
+import type { FileWatch } from '../files/file-watch.ts'
 import { keepLease } from './keep-lease.ts'
 import { runChatTurn } from './run-chat-turn.ts'
 import type { RunContext, RunEquipment, RunRules, RunStores } from './loop-deps.ts'
@@ -27,14 +27,14 @@ export function createExecuteRun(deps: {
     run: { readonly hooks: Pick<RunHooks, 'onFrame'>; readonly conversation: string | null },
     signal: AbortSignal,
   ) => Promise<RunEquipment>
-  /** Where the files are that a run may change. */
-  dataDirectory: string
+  /** Finds what a run changes below /data. */
+  watchFiles: () => FileWatch
   /** True if a harness drives the agent, which may change files before it reports its first call. */
   isHarness: boolean
   log: Log
 }): ExecuteRun {
   return async ({ request, inputHash, stepsUsed, hooks: told, signal }) => {
-    const changes = createFileWatch(deps.dataDirectory)
+    const changes = deps.watchFiles()
     const hooks = { ...told, onFrame: changes.before(told.onFrame) }
     if (deps.isHarness || request.kind === 'tool') changes.begin()
     const alive = new AbortController()
