@@ -141,8 +141,11 @@ export function composeRuns(deps: {
         runLoop: (await harnessLoop())?.(conversation ?? '') ?? runLoop,
       }
     },
-    watchFiles: () => createFileWatch({ dataDirectory, ownFolder: memoryFolder }),
-    isHarness: environment.harness !== null,
+    watchFiles: (kind, onFrame) =>
+      createFileWatch(
+        { dataDirectory, ownFolder: memoryFolder },
+        { onFrame, begins: kind === 'tool' || environment.harness !== null },
+      ),
     log,
   })
   const close = async () => {

@@ -66,7 +66,7 @@ export const heartbeatFireSchema = z.strictObject({
   run_id: z.nullable(z.string()),
   /** Characters of HEARTBEAT.md that did not fit into the heartbeat's message. */
   rules_left_out: z.int(),
-  /** Null if the heartbeat was skipped before the mesh looked at anything, or decided by an earlier release. */
+  /** Null if the heartbeat was skipped before the mesh read anything, or decided by an earlier release. */
   facts: z.nullable(heartbeatFactsSchema),
 })
 export type HeartbeatFire = z.infer<typeof heartbeatFireSchema>

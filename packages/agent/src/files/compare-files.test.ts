@@ -97,14 +97,25 @@ describe('the watch of a run', () => {
   test('a run that calls a tool reports what changed since its first call; one that calls none reports nothing', () => {
     const { folder, write } = aFolder()
     const passed: ChatFrame[] = []
-    const watch = createFileWatch(folder)
-    const listener = watch.before((frame) => passed.push(frame))
+    const onFrame = (frame: ChatFrame): void => void passed.push(frame)
+    const watch = createFileWatch(folder, { onFrame, begins: false })
     write('before.txt', 'x')
-    expect(watch.end()).toBeNull()
-    listener({ type: 'tool_start', step: 1, name: 'write_file', input: {} })
+    watch.end()
+    expect(passed).toEqual([])
+    watch.onFrame({ type: 'tool_start', step: 1, name: 'write_file', input: {} })
     write('after.txt', 'x')
-    listener({ type: 'tool_start', step: 2, name: 'write_file', input: {} })
-    expect(watch.end()?.files.map(({ path }) => path)).toEqual(['after.txt'])
-    expect(passed).toHaveLength(2)
+    watch.onFrame({ type: 'tool_start', step: 2, name: 'write_file', input: {} })
+    watch.end()
+    expect(passed.map(({ type }) => type)).toEqual(['tool_start', 'tool_start', 'files_changed'])
+    expect(passed.at(-1)).toMatchObject({ files: [{ path: 'after.txt', change: 'made' }] })
+  })
+
+  test('a harness may change files before it reports a call, so that its runs are watched from their beginning', () => {
+    const { folder, write } = aFolder()
+    const passed: ChatFrame[] = []
+    const watch = createFileWatch(folder, { onFrame: (frame) => passed.push(frame), begins: true })
+    write('early.txt', 'x')
+    watch.end()
+    expect(passed).toMatchObject([{ type: 'files_changed', files: [{ path: 'early.txt' }] }])
   })
 })

@@ -1,29 +1,28 @@
 import type { ChatFrame } from '@flotilla/protocol/agent-api'
-import type { ChangedFiles } from '@flotilla/protocol/changed-files'
 import { compareFiles, seeFiles } from './compare-files.ts'
 import type { SeenFiles, WatchedFolder } from './compare-files.ts'
 
 /** Finds what one attempt of a run changes below /data. An attempt without tools reads no folder. */
 export interface FileWatch {
-  /** Reads the files as they are before the attempt changes any; a second call has no effect. */
-  begin(): void
-  /** Returns a listener that begins at the first call of a tool, which is announced before it is made. */
-  before(onFrame: (frame: ChatFrame) => void): (frame: ChatFrame) => void
-  /** Returns what differs now; null if the watch did not begin. */
-  end(): ChangedFiles | null
+  /** Takes the frames of the attempt. The watch begins at the first call of a tool, announced before it is made. */
+  onFrame(frame: ChatFrame): void
+  /** Sends the frame with what differs now; no frame if the watch did not begin. */
+  end(): void
 }
 
-export function createFileWatch(folder: WatchedFolder): FileWatch {
-  let seen: SeenFiles | null = null
-  const begin = (): void => {
-    seen ??= seeFiles(folder)
-  }
+/** `begins` is true if the attempt may change files before a call is announced. */
+export function createFileWatch(
+  folder: WatchedFolder,
+  { onFrame, begins }: { readonly onFrame: (frame: ChatFrame) => void; readonly begins: boolean },
+): FileWatch {
+  let seen: SeenFiles | null = begins ? seeFiles(folder) : null
   return {
-    begin,
-    before: (onFrame) => (frame) => {
-      if (frame.type === 'tool_start') begin()
+    onFrame: (frame) => {
+      if (frame.type === 'tool_start') seen ??= seeFiles(folder)
       onFrame(frame)
     },
-    end: () => seen && compareFiles(seen, seeFiles(folder)),
+    end: () => {
+      if (seen !== null) onFrame({ type: 'files_changed', ...compareFiles(seen, seeFiles(folder)) })
+    },
   }
 }

@@ -27,16 +27,13 @@ export function createExecuteRun(deps: {
     run: { readonly hooks: Pick<RunHooks, 'onFrame'>; readonly conversation: string | null },
     signal: AbortSignal,
   ) => Promise<RunEquipment>
-  /** Finds what a run changes below /data. */
-  watchFiles: () => FileWatch
-  /** True if a harness drives the agent, which may change files before it reports its first call. */
-  isHarness: boolean
+  /** Watches what a run changes below /data, and passes its frames on. */
+  watchFiles: (kind: RunRequest['kind'], onFrame: RunHooks['onFrame']) => FileWatch
   log: Log
 }): ExecuteRun {
   return async ({ request, inputHash, stepsUsed, hooks: told, signal }) => {
-    const changes = deps.watchFiles()
-    const hooks = { ...told, onFrame: changes.before(told.onFrame) }
-    if (deps.isHarness || request.kind === 'tool') changes.begin()
+    const watch = deps.watchFiles(request.kind, told.onFrame)
+    const hooks = { ...told, onFrame: watch.onFrame }
     const alive = new AbortController()
     const leaseSignal = AbortSignal.any([alive.signal, signal])
     const { runId, fence } = request
@@ -53,8 +50,7 @@ export function createExecuteRun(deps: {
         request,
       )
     } finally {
-      const changed = changes.end()
-      if (changed !== null) told.onFrame({ type: 'files_changed', ...changed })
+      watch.end()
       alive.abort()
       await lease
     }

@@ -9,6 +9,7 @@ import type { Bulk } from '../data/use-bulk.ts'
 import { useMesh } from '../data/use-mesh.ts'
 import { Act } from './act.tsx'
 import './bulk-dialog.css'
+import './form-dialog.css'
 
 /** Lists things of which several are chosen, and does one action on all of them after a confirmation. */
 export function BulkDialog<Item extends BulkItem>({

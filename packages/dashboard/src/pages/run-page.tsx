@@ -57,7 +57,7 @@ export function RunPage({ id }: { readonly id: string }) {
       {found.isPending && <Loading />}
       {found.error && <Failed error={found.error} retry={found.refetch} />}
       {run && !isTerminal(run.state) && (
-        <p className="next-step" role="status">
+        <p role="status">
           This run <NextStepLine run={run} />
         </p>
       )}

@@ -34,7 +34,7 @@ export function permissionOrigins(
     const setter = setters.get(field) ?? null
     const line = of.lineOf(field)
     const isLeftOut = line === null && controlPlaneFlags.some((flag) => flag === field)
-    // A new record holds the defaults, whoever made the agent; a person who writes a record by hand chose each value.
+    // A new record holds the defaults, for each maker of the agent; a person who writes a record by hand chose each value.
     const isUnchosen = setter?.actor === 'system' || (setter?.first === true && setter.actor !== handActor)
     const isDefault = isLeftOut || (isUnchosen && canonicalJson(value) === canonicalJson(defaults[field]))
     const from = !isGrant(value) ? 'none' : isDefault ? 'default' : 'grant'

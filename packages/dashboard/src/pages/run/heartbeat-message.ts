@@ -2,7 +2,7 @@
 export interface HeartbeatSection {
   readonly title: string
   readonly text: string
-  /** True if the section holds what the heartbeat saw, not what the agent is told each time. */
+  /** True if the section holds what the heartbeat saw, not what each heartbeat says. */
   readonly isSight: boolean
 }
 
