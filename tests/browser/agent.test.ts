@@ -145,7 +145,7 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     await ask('read-blackboard', hostileText.slice(0, 200))
     await simulator.locator('.verdict').getByText('<img src=x').first().waitFor()
     const row = page.getByRole('row', { name: /can_message/ })
-    expect(await row.innerText()).toMatch(/operator.*default.*mesh/s)
+    expect(await row.innerText()).toMatch(/operator.*default.*default of its kind/s)
     expect(faults).toEqual([])
     await context.close()
   })

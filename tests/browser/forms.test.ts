@@ -88,6 +88,8 @@ describe.skipIf(!hasBrowser)('forms in the browser', () => {
     await page.getByRole('switch', { name: 'Schedule jobs' }).click()
     await giveProof(mesh, page)
     await page.getByText(/^scribe may .*schedule its own work/).waitFor()
+    // The page names the person who gave it, and not the mesh that wrote it.
+    await row.getByText('owner (dashboard)').waitFor()
     await picture('agent-permission-switch')
     await page.locator('.toast').getByRole('button', { name: 'Undo' }).click()
     await page.getByText(/^scribe may .*schedule its own work/).waitFor({ state: 'detached' })
