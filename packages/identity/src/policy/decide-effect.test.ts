@@ -245,6 +245,23 @@ describe('the index of rules', () => {
     { requiredKeys: ['agent', 'tool'] },
   )
 
+  test.each([
+    ['**.git', '/team/site.git'],
+    ['**.git', '/site.GIT'],
+    ['*', '*'],
+    ['**.git/info/refs', '/team/site.git/info/refs'],
+    ['**/refs', 'refs'],
+    ['**', '/'],
+    ['/a/**/', '/a/b/'],
+    ['/a/**/b', '/a/b'],
+    ['/a*', '/ab'],
+  ])('finds the rule about the path %s for %s', (pattern, path) => {
+    // Further rules make each field that finds a rule a possible choice.
+    const others = ['/x/y', '**/z', '/x'].map((one): Part => ({ match: { path: [one] } }))
+    const parts: readonly Part[] = [...others, { match: { path: [pattern] } }]
+    expect(decided(parts, anEffect({ path }))).toBe('deny by r3')
+  })
+
   test('decides like a loop over all rules', () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 12 }), effect, (parts, given) => {
@@ -253,6 +270,76 @@ describe('the index of rules', () => {
         expect({ verdict, rule }).toEqual(decidePlainly(rules, given))
       }),
       { numRuns: 2000 },
+    )
+  })
+
+  const piece = fc.constantFrom('/', '/', '*', '**', 'a', 'b', 'A', '.git', '%2F', ';v=1', '..')
+  const pieces = (of: fc.Arbitrary<string>) => fc.array(of, { maxLength: 7 }).map((all) => all.join(''))
+  const pathPattern = fc
+    .tuple(fc.constantFrom('/', '*', '**', '**/'), pieces(piece))
+    .map((all) => all.join(''))
+  const path = pieces(piece.filter((text) => !text.includes('*'))).map((rest) => `/${rest}`)
+  const names = (...given: readonly string[]) => some(fc.constantFrom(...given))
+  /** Rules with each indexed field, by names, patterns and both. */
+  const anyPart = fc
+    .tuple(
+      optional('path', some(pathPattern)),
+      optional('agent', names('a', 'B', 'a*', '[ab]', '*')),
+      optional('project', names('p', 'Q', '?')),
+      optional('mcp_server', names('m', 'N', 'm*')),
+      optional('credential', names('k', 'L', 'k?')),
+      optional('chain', names('base', 'Solana', '*')),
+      optional('host', some(hostEntry)),
+      fc.constantFrom('allow', 'ask', 'deny'),
+    )
+    .map(([path, agent, project, server, credential, chain, host, verdict]): Part => ({
+      match: { tool: ['*'], ...path, ...agent, ...project, ...server, ...credential, ...chain, ...host },
+      verdict,
+    }))
+  const anyEffect = fc.record(
+    {
+      path: fc.option(path, { nil: null }),
+      agent: fc.constantFrom('a', 'b', 'AB'),
+      tool: fc.constant('http_request'),
+      project: fc.constantFrom('p', 'q'),
+      mcpServer: fc.constantFrom('m', 'n', 'MM'),
+      credentials: fc.uniqueArray(fc.constantFrom('k', 'L', 'kk'), { maxLength: 2 }),
+      chain: fc.constantFrom('base', 'solana'),
+      host,
+    },
+    { requiredKeys: ['agent', 'tool'] },
+  )
+
+  test('loses no rule, whatever the shape of its path and of its other fields', () => {
+    fc.assert(
+      fc.property(fc.array(anyPart, { maxLength: 12 }), anyEffect, (parts, given) => {
+        const rules = rulesOf(parts)
+        const { verdict, rule } = createDecideEffect(rules)(given)
+        expect({ verdict, rule }).toEqual(decidePlainly(rules, given))
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('loses no rule about a path that it is derived from', () => {
+    // A path that a pattern matches is rare among random ones, so the stars of the pattern are replaced by text.
+    const filled = fc
+      .tuple(pathPattern, pieces(fc.constantFrom('a', 'b', '/', 'x.')))
+      .map(([pattern, text]) => ({
+        pattern,
+        path: pattern.replaceAll(/\*+\/?/g, (stars) =>
+          stars.endsWith('/') ? `${text}/` : text.replaceAll('/', ''),
+        ),
+      }))
+    fc.assert(
+      fc.property(filled, fc.array(pathPattern, { maxLength: 8 }), (one, others) => {
+        const parts = [...others, one.pattern].map((pattern): Part => ({ match: { path: [pattern] } }))
+        const rules = rulesOf(parts)
+        const given = anEffect({ path: one.path })
+        const { verdict, rule } = createDecideEffect(rules)(given)
+        expect({ verdict, rule }).toEqual(decidePlainly(rules, given))
+      }),
+      { numRuns: 3000 },
     )
   })
 })

@@ -137,16 +137,21 @@ function hostKeys(host: string): readonly string[] {
   return keys
 }
 
-/** The segments of patterns at one end, in lower case; null if one of them has a wildcard. */
+/**
+ * The segments of patterns at one end, in lower case; null if one of them has a wildcard. A star matches parts of
+ * segments and whole segments, so only a segment without one is the same in every path that the pattern matches.
+ */
 function pathKeys(path: Match['path'], segmentOf: (path: string) => string): readonly string[] | null {
   const segments = path?.map((pattern) => segmentOf(pattern.toLowerCase()))
   return segments === undefined || segments.some((segment) => segment.includes('*')) ? null : segments
 }
 
+/** The text after the last slash; the whole path without a slash. */
 function lastSegment(path: string): string {
-  return path.slice(path.lastIndexOf('/'))
+  return path.slice(path.lastIndexOf('/') + 1)
 }
 
+/** The text before the second slash; the whole path without one. */
 function firstSegment(path: string): string {
   const end = path.indexOf('/', 1)
   return end === -1 ? path : path.slice(0, end)
