@@ -44,10 +44,10 @@ describe('a request that a rule asks for', () => {
       asked_by: 'agent:scout',
       run_id: home.runId,
       args: { ...request, agent_id: 'scout', rule: 'push' },
-      summary: 'send POST https://git.test/a?key=$CRED{git_token}',
+      summary: 'send POST https://git.test/a?…',
       consequences: [
         'The mesh sends POST https://git.test/a?key=$CRED{git_token} for scout, once.',
-        'Header x-a: b',
+        'Header x-a: "b"',
         'Body, 6 bytes: "héllo"',
         'The mesh fills in the credential git_token.',
         'The rule push of config/policy.yaml asks: A push changes the repository.',

@@ -4,6 +4,7 @@ import type { PolicyDecision } from '@flotilla/identity/policy'
 import type { ApprovalKind } from '@flotilla/work/approvals'
 import * as z from 'zod'
 import { namesInRequest } from '../../credentials/index.ts'
+import { addressInLine, quoted, wholeAddress } from '../approved/shown-text.ts'
 import { approvalRequired, approvedEffectArgs } from '../approved/approved-effect.ts'
 import type { AgentCaller, ApprovedEffects } from '../approved/approved-effect.ts'
 import { requestEffect } from './request-effect.ts'
@@ -47,10 +48,10 @@ export function createApprovedRequests(deps: {
         const names = namesInRequest({ url, headers, body })
         return {
           subject,
-          summary: `send ${method} ${url}`,
+          summary: `send ${method} ${addressInLine(url)}`,
           consequences: [
-            `The mesh sends ${method} ${url} for ${subject}, once.`,
-            ...Object.entries(headers).map(([name, value]) => `Header ${name}: ${value}`),
+            `The mesh sends ${method} ${wholeAddress(url)} for ${subject}, once.`,
+            ...Object.entries(headers).map(([name, value]) => `Header ${name}: ${quoted(value)}`),
             bodyWords(body),
             ...(names.length === 0 ? [] : [`The mesh fills in the credential ${names.join(', ')}.`]),
             `The rule ${rule} of config/policy.yaml asks: ${because}`,
@@ -89,7 +90,7 @@ export function createApprovedRequests(deps: {
 function bodyWords(body: string): string {
   if (body === '') return 'It has no body.'
   // Quoted, so that no line of the body passes for a line of the description.
-  return `Body, ${Buffer.byteLength(body)} bytes: ${JSON.stringify(body)}`
+  return `Body, ${Buffer.byteLength(body)} bytes: ${quoted(body)}`
 }
 
 function answerWords({ status, body, truncated }: HttpReply): string {

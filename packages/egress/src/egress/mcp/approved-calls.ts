@@ -7,6 +7,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { PolicyDecision } from '@flotilla/identity/policy'
 import type { ApprovalKind } from '@flotilla/work/approvals'
 import * as z from 'zod'
+import { quoted, visible } from '../approved/shown-text.ts'
 import { approvalRequired, approvedEffectArgs } from '../approved/approved-effect.ts'
 import type { AgentCaller, ApprovedEffects } from '../approved/approved-effect.ts'
 import { startDeadline } from '../fetch/deadline.ts'
@@ -19,6 +20,8 @@ import { requireServer } from './require-server.ts'
 export const mcpApprovalKind = 'mcp-call'
 /** The maximum length of the arguments of a call that a person is asked about, in characters of JSON. */
 const argumentsMaxChars = 4000
+/** How much of the name of a tool the one-line summary shows, in characters. */
+const nameMaxChars = 100
 /** How long an approved call may take, with its session, in milliseconds. */
 const callTimeoutMs = 120_000
 
@@ -63,12 +66,12 @@ export function createApprovedCalls(deps: {
           because,
         } = argsSchema.parse(args)
         const { name } = call
-        const written = JSON.stringify(call['arguments'] ?? {})
+        const written = visible(JSON.stringify(call['arguments'] ?? {}))
         return {
           subject,
-          summary: `call ${JSON.stringify(name)} of the MCP server ${server}`,
+          summary: `call ${quoted(String(name), nameMaxChars)} of the MCP server ${server}`,
           consequences: [
-            `The mesh calls the tool ${JSON.stringify(name)} of the MCP server ${server} (${address}) for ${subject}, once, in a session of its own.`,
+            `The mesh calls the tool ${quoted(String(name))} of the MCP server ${server} (${address}) for ${subject}, once, in a session of its own.`,
             `Arguments: ${written}`,
             ...(credentials.length === 0
               ? []

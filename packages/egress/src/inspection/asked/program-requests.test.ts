@@ -81,6 +81,7 @@ describe('a request of a program that a rule asks for', () => {
         'The mesh sends POST https://git.test:443/a.git/git-receive-pack for a program of scout, once.',
         'Header Host: "git.test"',
         'Header Authorization: "Bearer placeholder"',
+        'The server may read the body as a git push; the mesh cannot read it as one.',
         'Body, 6 bytes: "héllo"',
         'The mesh fills in the credential github.',
         'The rule push of config/policy.yaml asks: A push changes the repository.',
@@ -88,6 +89,14 @@ describe('a request of a program that a rule asks for', () => {
     })
     expect(reached).toEqual([])
     expect(held.now).toBe(0)
+  })
+
+  test('has a one-line summary without its query, which the program writes freely', async () => {
+    const { ask, approvals } = aProgramHome().opened(aWorld().send)
+    const path = `/v1/items?note=${'harmless,'.repeat(100)}`
+    const view = approvals.read(person, await ask('one', { path }))
+    expect(view.summary).toBe('send POST https://git.test:443/v1/items?… for a program')
+    expect(view.consequences[0]).toContain(path)
   })
 
   test('is sent once after a person approved it, and its body is forgotten', async () => {

@@ -4,7 +4,14 @@ import type { HeldBytes, LoopShare } from '@flotilla/foundation/intake'
 import type { Database } from '@flotilla/foundation/storage'
 import type { ApprovalKind, RequestedApproval } from '@flotilla/work/approvals'
 import * as z from 'zod'
-import { approvalRequired, approvedEffectArgs, textOf } from '../../egress/index.ts'
+import {
+  addressInLine,
+  approvalRequired,
+  approvedEffectArgs,
+  quoted,
+  textOf,
+  wholeAddress,
+} from '../../egress/index.ts'
 import type { ApprovedEffects } from '../../egress/index.ts'
 import { inspectedEffect } from '../inspected-effect.ts'
 import type { AskedRequest, AskPerson } from '../terminate/asked-request.ts'
@@ -114,9 +121,9 @@ export function createProgramRequests(deps: ProgramRequestsDeps): ProgramRequest
         const address = `https://${textOf({ host, port })}${path}`
         return {
           subject,
-          summary: `send ${method} ${address} for a program`,
+          summary: `send ${method} ${addressInLine(address)} for a program`,
           consequences: [
-            `The mesh sends ${method} ${address} for a program of ${subject}, once.`,
+            `The mesh sends ${method} ${wholeAddress(address)} for a program of ${subject}, once.`,
             ...headerWords(headers),
             ...more.body,
             ...(more.credentials.length === 0
@@ -191,7 +198,7 @@ async function wholeBody(
 function headerWords(headers: readonly string[]): readonly string[] {
   const words: string[] = []
   for (let at = 0; at + 1 < headers.length; at += 2)
-    words.push(`Header ${headers[at]}: ${JSON.stringify(headers[at + 1])}`)
+    words.push(`Header ${headers[at]}: ${quoted(headers[at + 1] ?? '')}`)
   return words
 }
 
