@@ -1,4 +1,4 @@
-import { LineCounter, isMap, isNode, isSeq, parseDocument, stringify } from 'yaml'
+import { LineCounter, isMap, isNode, isScalar, isSeq, parseDocument, stringify } from 'yaml'
 import type { Document } from 'yaml'
 import type * as z from 'zod/v4/core'
 import { safeParse } from 'zod/v4/core'
@@ -24,7 +24,7 @@ export type YamlReading<T> =
   | { readonly ok: true; readonly document: YamlDocument<T> }
   | { readonly ok: false; readonly line: number; readonly reason: string }
 
-/** Parses YAML by a schema, or returns the line and the reason of the error. An empty text is read as `empty`. Pure. */
+/** Parses YAML by a schema, or returns the line and the reason of the error. A text without content is read as `empty`. Pure. */
 export function readYamlDocument<S extends z.$ZodType>(
   text: string,
   schema: S,
@@ -47,7 +47,7 @@ export function readYamlDocument<S extends z.$ZodType>(
         reason: reason.replace(/ at line .*$/, ''),
       }
     }
-    content = document.contents === null ? empty : document.toJS({ maxAliasCount: aliasesMax })
+    content = document.contents === null ? empty : (document.toJS({ maxAliasCount: aliasesMax }) ?? empty)
   } catch (error) {
     // Deep nesting exhausts the stack of the recursive parser, and too many aliases are refused.
     const reason =
@@ -79,9 +79,19 @@ export function readYamlDocument<S extends z.$ZodType>(
  */
 export function addToYamlList(text: string, field: string, entry: object): string {
   const document = parseDocument(text, yamlForm)
-  if (document.contents === null) return yamlText({ [field]: [entry] })
-  if (isSeq(document.get(field))) document.addIn([field], document.createNode(entry))
-  else document.set(field, document.createNode([entry]))
+  const list = isMap(document.contents) ? document.get(field, true) : undefined
+  if (isSeq(list)) document.addIn([field], document.createNode(entry))
+  else {
+    const first = document.createNode([entry])
+    // Entries that are commented out belong to the missing value.
+    const replaced: unknown = isMap(document.contents) ? list : document.contents
+    if (isScalar(replaced)) {
+      const comments = [replaced.commentBefore, replaced.comment].filter((text) => text != null)
+      first.commentBefore = comments.length === 0 ? null : comments.join('\n')
+    }
+    if (isMap(document.contents)) document.set(field, first)
+    else document.contents = document.createNode({ [field]: first }) as typeof document.contents
+  }
   return document.toString({ lineWidth: 0 })
 }
 

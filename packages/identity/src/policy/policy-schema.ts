@@ -118,7 +118,16 @@ const entrySchema = z
     return z.NEVER
   })
 
+/** A list that may be left out, or have all of its entries commented out, which YAML reads as null. */
+function listOf<T extends z.ZodType>(entry: T, max: number) {
+  return z
+    .array(entry)
+    .max(max)
+    .nullish()
+    .transform((given) => given ?? [])
+}
+
 export const policySchema = z.strictObject({
-  rules: z.array(entrySchema).max(policyLimits.rulesMax).default([]),
-  cases: z.array(caseSchema).max(policyLimits.casesMax).default([]),
+  rules: listOf(entrySchema, policyLimits.rulesMax),
+  cases: listOf(caseSchema, policyLimits.casesMax),
 })

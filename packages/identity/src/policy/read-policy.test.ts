@@ -218,6 +218,13 @@ describe('the cases of the file', () => {
   - { agent: scout, url: 'https://github.com/a/git-receive-pack', method: post, ${expected} }
 `
 
+  test.each(['', '# no rules yet\n', '---\n', 'rules:\n  # - { preset: npm }\n', 'rules:\ncases:\n'])(
+    'the text %j has no rules and is valid',
+    (text) => {
+      expect(snapshotOf(text)).toMatchObject({ rules: [], cases: [], broken: null })
+    },
+  )
+
   test('a policy whose cases hold is in force', () => {
     expect(snapshotOf(withCase('expect: ask, rule: push'))).toMatchObject({
       broken: null,

@@ -65,13 +65,13 @@ export function createApprovedCalls(deps: {
           rule,
           because,
         } = argsSchema.parse(args)
-        const { name } = call
+        const name = typeof call['name'] === 'string' ? call['name'] : JSON.stringify(call['name'])
         const written = visible(JSON.stringify(call['arguments'] ?? {}))
         return {
           subject,
-          summary: `call ${quoted(String(name), nameMaxChars)} of the MCP server ${server}`,
+          summary: `call ${quoted(name, nameMaxChars)} of the MCP server ${server}`,
           consequences: [
-            `The mesh calls the tool ${quoted(String(name))} of the MCP server ${server} (${address}) for ${subject}, once, in a session of its own.`,
+            `The mesh calls the tool ${quoted(name)} of the MCP server ${server} (${address}) for ${subject}, once, in a session of its own.`,
             `Arguments: ${written}`,
             ...(credentials.length === 0
               ? []
