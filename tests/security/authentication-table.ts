@@ -79,6 +79,7 @@ export const authenticationTable = {
     'GET /api/pending/{id}': 'owner',
     'GET /api/people': 'owner',
     'GET /api/policy': 'owner',
+    'GET /api/pending/{id}/always': 'owner',
     'GET /api/policy/stops': 'owner',
     'GET /api/projects': 'viewer',
     'GET /api/projects/{name}': 'viewer',

@@ -47,7 +47,7 @@ export interface OperationsNeeds {
   }
   readonly access: {
     readonly permissions: PermissionStore
-    readonly policy: Pick<PolicyStore, 'snapshot' | 'edit'>
+    readonly policy: Pick<PolicyStore, 'snapshot' | 'edit' | 'tryEdit'>
     readonly denials: DenialCounts
     readonly refuseAbove: RefuseAboveCeiling
   }

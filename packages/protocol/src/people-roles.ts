@@ -157,6 +157,7 @@ export const rolesOfRoutes = {
   'DELETE /api/channels/{name}': 'owner',
   'PUT /api/channel-notices': 'owner',
   'POST /api/channels/{name}/pair': 'owner',
+  'GET /api/pending/{id}/always': 'owner',
   'GET /api/webhooks': 'owner',
   'GET /api/webhooks/{id}/deliveries': 'owner',
   'GET /metrics': 'owner',

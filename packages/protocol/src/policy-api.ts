@@ -24,10 +24,15 @@ export const policyEndpoints = {
     path: '/api/policy/rules',
     summary: 'Add a rule to config/policy.yaml, after its cases were checked.',
   },
+  pendingAlwaysRule: {
+    method: 'GET',
+    path: '/api/pending/{id}/always',
+    summary: 'Show the rule that would allow this action from now on, and exactly what it would allow.',
+  },
   pendingAlways: {
     method: 'POST',
     path: '/api/pending/{id}/always',
-    summary: 'Add a narrow rule that allows this action from now on, and confirm the action.',
+    summary: 'Confirm the action, and add a narrow rule that allows it from now on after it was carried out.',
   },
 } as const satisfies Record<string, Endpoint>
 export type PolicyEndpointName = keyof typeof policyEndpoints
@@ -82,6 +87,8 @@ export const policyStopsSchema = z.strictObject({
           rule: policyRuleSchema,
           /** The rule as text for config/policy.yaml. */
           text: z.string(),
+          /** Exactly which actions the rule allows, in sentences. */
+          allows: z.array(z.string()),
           /** What the rule would allow of everything that was asked for or denied in the same time. */
           opens: z.array(z.string()),
         }),
@@ -128,11 +135,26 @@ export const policyApi = {
     request: z.strictObject({ rule: policyRuleSchema }),
     response: z.strictObject({ added: z.string() }),
   },
+  pendingAlwaysRule: {
+    response: z.strictObject({
+      rule: policyRuleSchema,
+      /** The rule as text for config/policy.yaml. */
+      text: z.string(),
+      /** Exactly which actions the rule allows, in sentences. */
+      allows: z.array(z.string()),
+    }),
+  },
   pendingAlways: {
     request: z.strictObject({
       /** The digest that the person was shown. */
       digest: z.string().check(z.regex(/^[0-9a-f]{64}$/, 'a digest is 64 hex digits')),
     }),
-    response: z.strictObject({ rule: policyRuleSchema, approval: approvalViewSchema }),
+    response: z.strictObject({
+      /** The rule that was added; null if it was not. */
+      rule: z.nullable(policyRuleSchema),
+      /** Why the rule was not added; null if it was. */
+      not_added: z.nullable(z.string()),
+      approval: approvalViewSchema,
+    }),
   },
 } as const satisfies Record<PolicyEndpointName, EndpointSchemas>

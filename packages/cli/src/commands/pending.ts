@@ -28,7 +28,10 @@ export function addPendingCommands(program: Command, deps: CliDeps): void {
     .description('Shows the exact effect, asks, and approves it: once, and only as shown.')
     .argument('<id>', 'id, as flotilla pending shows it')
     .option('-y, --yes', 'do not ask')
-    .option('--always', 'also add a rule to config/policy.yaml that allows exactly this from now on')
+    .option(
+      '--always',
+      'afterwards add the rule to config/policy.yaml that is shown before, which allows such actions from now on',
+    )
     .addHelpText(
       'after',
       '\nExamples:\n  $ flotilla confirm appr_0123456789abcdef\n  $ flotilla confirm appr_0123456789abcdef --always',
@@ -104,23 +107,41 @@ async function confirm(context: CommandContext, line: CommandLine): Promise<void
   const client = await context.mesh()
   const id = operand(line, 0)
   const shown = await client.call('pendingOne', { params: { id }, signal })
+  const isAlways = flagOption(line, 'always')
   if (shown.state === 'pending') {
     terminal.note(...approvalLines(shown, context), '')
+    if (isAlways) terminal.note(...(await ruleLines(context, id)), '')
     if (!flagOption(line, 'yes')) {
       await confirmByTyping(context, {
         what: `this would ${oneLine(shown.summary, 200)}`,
-        question: 'Approve it?',
+        question: isAlways ? 'Approve it, and add the rule?' : 'Approve it?',
         answer: 'yes',
       })
     }
   }
   const given = { params: { id }, body: { digest: shown.digest }, signal }
-  if (flagOption(line, 'always')) {
-    const allowed = await client.call('pendingAlways', given)
-    terminal.note(`Added the rule ${allowed.rule.name} to config/policy.yaml.`)
-    return report(context, allowed.approval)
+  if (isAlways) {
+    const { rule, not_added: notAdded, approval } = await client.call('pendingAlways', given)
+    report(context, approval)
+    if (rule !== null) return terminal.note(`Added the rule ${rule.name} to config/policy.yaml.`)
+    terminal.note(`No rule was added: ${printable(notAdded ?? '')}`)
+    return context.setExitCode(exitCodes.failed)
   }
   report(context, await client.call('pendingConfirm', given))
+}
+
+/** The rule that --always adds, and exactly what it allows. */
+async function ruleLines(context: CommandContext, id: string): Promise<string[]> {
+  const client = await context.mesh()
+  const { text, allows } = await client.call('pendingAlwaysRule', { params: { id }, signal: context.signal })
+  return [
+    'This rule would be added to config/policy.yaml after the action was carried out:',
+    ...text
+      .trimEnd()
+      .split('\n')
+      .map((row) => `  ${printable(row)}`),
+    ...allows.map((sentence) => `  ${context.terminal.color.warning('→')} ${printable(sentence)}`),
+  ]
 }
 
 function report({ terminal, setExitCode }: CommandContext, done: ApprovalView): void {

@@ -93,6 +93,7 @@ async function suggest(context: CommandContext, line: CommandLine): Promise<void
           .trimEnd()
           .split('\n')
           .map((text) => `  ${printable(text)}`),
+        ...proposal.allows.map((sentence) => `  → ${printable(sentence)}`),
         `  This would open, of what was stopped: ${printable(proposal.opens.join('; ') || 'nothing')}`,
         '',
       )

@@ -61,7 +61,7 @@ export const proofWords = {
   policyRuleAdd:
     'Matching actions are decided by this rule from now on. You can remove it from config/policy.yaml at any time; what it allowed meanwhile has happened.',
   pendingAlways:
-    'The action happens immediately, and equal ones without a question from now on. You can remove the rule from config/policy.yaml at any time.',
+    'The action happens immediately. Afterwards the rule that the page shows is added, which allows such actions without a question. You can remove it from config/policy.yaml at any time; what it allowed meanwhile has happened.',
   templateApply:
     'Agents may get more permissions or new MCP servers. You can change each agent back on its page.',
   templateApplyPlan:

@@ -4,7 +4,7 @@ import { formatActor } from '@flotilla/protocol/format-actor'
 import type { ApprovalView } from '@flotilla/protocol/agent-edit'
 import { useAction, useMesh, useRefusal } from '../data/use-mesh.ts'
 import { Confirm } from '../design/confirm.tsx'
-import { Ago, Badge, Card, Code } from '../design/parts.tsx'
+import { Ago, Badge, Card, Code, Failed, Loading } from '../design/parts.tsx'
 
 /** The open approvals that runs wait for, for people who may decide them. */
 export function ApprovalsOfRuns({ runIds }: { readonly runIds: ReadonlySet<string> }) {
@@ -28,9 +28,17 @@ export function OpenApproval({ approval }: { readonly approval: ApprovalView }) 
   const confirm = useAction('pendingConfirm', { done: 'The action was carried out.', stale })
   const refuse = useAction('pendingCancel', { done: 'The action is rejected.', stale })
   const always = useAction('pendingAlways', {
-    done: ({ rule }) => `The rule ${rule.name} was added, and the action was carried out.`,
-    stale,
+    done: ({ rule, not_added: notAdded, approval }) =>
+      rule === null
+        ? `No rule was added: ${notAdded ?? ''}. ${approval.detail}`
+        : `The action was carried out, and the rule ${rule.name} was added.`,
+    stale: [...stale, 'policy', 'policyStops'],
   })
+  const proposed = useMesh(
+    'pendingAlwaysRule',
+    { params: { id: approval.id } },
+    { enabled: asking === 'always' },
+  )
   const busy = confirm.isPending || refuse.isPending || always.isPending
   const { id, summary, consequences, costs, args, digest, asked_by, kind, subject } = approval
   const title = `${kind.charAt(0).toUpperCase()}${kind.slice(1).replaceAll('-', ' ')}: ${subject}`
@@ -91,7 +99,7 @@ export function OpenApproval({ approval }: { readonly approval: ApprovalView }) 
         <Confirm
           title={`${title}?`}
           action={asking === 'always' ? 'Approve always' : 'Approve'}
-          busy={busy}
+          busy={busy || (asking === 'always' && proposed.data === undefined)}
           onClose={() => setAsking(null)}
           onConfirm={() =>
             (asking === 'always' ? always : confirm).mutate(
@@ -101,9 +109,7 @@ export function OpenApproval({ approval }: { readonly approval: ApprovalView }) 
           }
         >
           <div className="stack">
-            {asking === 'always' && (
-              <p>A rule is added to config/policy.yaml that allows exactly this to {subject} from now on.</p>
-            )}
+            {asking === 'always' && <ProposedRule proposed={proposed} />}
             <p>{consequences.join(' ')}</p>
             <p>{costs.join(' ')}</p>
             <p className="small muted">
@@ -114,5 +120,28 @@ export function OpenApproval({ approval }: { readonly approval: ApprovalView }) 
         </Confirm>
       )}
     </Card>
+  )
+}
+
+/** The rule that would be added, and exactly what it allows. */
+function ProposedRule({
+  proposed: { data, error, refetch },
+}: {
+  readonly proposed: ReturnType<typeof useMesh<'pendingAlwaysRule'>>
+}) {
+  if (error) return <Failed error={error} retry={refetch} />
+  if (data === undefined) return <Loading />
+  return (
+    <>
+      <p>After the action was carried out, this rule is added to config/policy.yaml:</p>
+      <pre className="code" tabIndex={0} role="region" aria-label="The rule">
+        {data.text}
+      </pre>
+      <ul className="points">
+        {data.allows.map((sentence) => (
+          <li key={sentence}>{sentence}</li>
+        ))}
+      </ul>
+    </>
   )
 }

@@ -141,6 +141,11 @@ function Allow({ stop, onClose }: { readonly stop: Stop; readonly onClose: () =>
         <pre className="code" tabIndex={0} role="region" aria-label="The rule">
           {proposal.text}
         </pre>
+        <ul className="points">
+          {proposal.allows.map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ul>
         <p>Of what was stopped in the last seven days, it would have allowed:</p>
         <ul className="points">
           {proposal.opens.map((line) => (

@@ -78,7 +78,7 @@ export function readYamlDocument<S extends z.$ZodType>(
  * Returns the text with one more entry at the end of the list `field`; comments stay. The text must be valid. Pure.
  */
 export function addToYamlList(text: string, field: string, entry: object): string {
-  const document = parseDocument(text, yamlForm)
+  const document: Document = parseDocument(text, yamlForm)
   const list = isMap(document.contents) ? document.get(field, true) : undefined
   if (isSeq(list)) document.addIn([field], document.createNode(entry))
   else {
@@ -90,7 +90,7 @@ export function addToYamlList(text: string, field: string, entry: object): strin
       first.commentBefore = comments.length === 0 ? null : comments.join('\n')
     }
     if (isMap(document.contents)) document.set(field, first)
-    else document.contents = document.createNode({ [field]: first }) as typeof document.contents
+    else document.contents = document.createNode({ [field]: first })
   }
   return document.toString({ lineWidth: 0 })
 }

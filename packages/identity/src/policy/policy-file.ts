@@ -34,6 +34,8 @@ export interface PolicyStore {
    * Problem `unprocessable` with the line of a fault, also if the file is invalid before.
    */
   edit(change: (text: string) => string): Promise<void>
+  /** Checks a change as `edit` does, with the same problems, and writes nothing. */
+  tryEdit(change: (text: string) => string): Promise<void>
   refresh(): Promise<void>
   close(): Promise<void>
 }
@@ -74,16 +76,26 @@ export async function createPolicyFile(deps: {
       take(brokenSnapshot(`${file} cannot be read`, null))
     },
   })
-  async function edit(change: (text: string) => string): Promise<void> {
-    await deps.editor.edit(deps.path, async (text) => {
-      requireWhole(snapshotOf(text), 'the file cannot be changed while it is invalid')
-      const next = change(text ?? '')
-      requireWhole(snapshotOf(next), 'the change was not written')
-      return next
-    })
-    await refresh()
+  const changed = (text: string | null, change: (text: string) => string): string => {
+    requireWhole(snapshotOf(text), 'the file cannot be changed while it is invalid')
+    const next = change(text ?? '')
+    requireWhole(snapshotOf(next), 'the change was not written')
+    return next
   }
-  return { snapshot: () => current, edit, refresh, close }
+  return {
+    snapshot: () => current,
+    edit: async (change) => {
+      await deps.editor.edit(deps.path, async (text) => changed(text, change))
+      await refresh()
+    },
+    tryEdit: (change) =>
+      deps.editor.edit(deps.path, async (text) => {
+        changed(text, change)
+        return null
+      }),
+    refresh,
+    close,
+  }
 }
 
 function requireWhole({ broken }: PolicySnapshot, consequence: string): void {

@@ -55,7 +55,7 @@ export function proposeRule(
   ]
   const when = conditions.join(' && ')
   const digest = createHash('sha256')
-    .update(JSON.stringify([match, when]))
+    .update(JSON.stringify([match, when, why.rule]))
     .digest('hex')
     .slice(0, 8)
   return {

@@ -11,6 +11,7 @@ import type {
   ProposedRule,
 } from '@flotilla/identity/policy'
 import type { PolicyEffects } from '@flotilla/work/approvals'
+import { allowedWords } from './allowed-words.ts'
 import { describeEffect } from './describe-effect.ts'
 
 /** How many effects are listed, the latest. */
@@ -67,7 +68,14 @@ export function createListStops(deps: {
         last_at: stop.lastAt,
         approved: approved.filter(({ agentId: of, details }) => keyOf(of, details) === key).length,
         proposal:
-          proposal === null ? null : { rule: proposal, text: yamlText([proposal]), opens: opens(proposal) },
+          proposal === null
+            ? null
+            : {
+                rule: proposal,
+                text: yamlText([proposal]),
+                allows: [...allowedWords(stop.agentId, { rule: proposal, effect }, null)],
+                opens: opens(proposal),
+              },
         advice: proposal === null ? adviceFor(stop, verdictOf.get(rule)) : '',
       }
     }

@@ -16,7 +16,10 @@ export function policyPeopleRoutes({ bind }: PeopleSurface, policy: PolicyDesk):
     policy.reach(caller, params.id, params.credential),
   )
   bind(endpoints.policyRuleAdd, api.policyRuleAdd, ({ caller, body }) => policy.add(caller, body.rule))
+  bind(endpoints.pendingAlwaysRule, api.pendingAlwaysRule, ({ caller, params }) =>
+    policy.always.show(caller, params.id),
+  )
   bind(endpoints.pendingAlways, api.pendingAlways, ({ caller, params, body }) =>
-    policy.always(caller, { ...body, id: params.id }),
+    policy.always.confirm(caller, { ...body, id: params.id }),
   )
 }

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,9 +8,11 @@ import { collectJournal } from '../../../../../tests/support/collected-ports.ts'
 import { createFileEditor } from '../../../../foundation/src/config/index.ts'
 import { silentLog } from '../../../../foundation/src/platform/log.ts'
 import { createPolicyFile } from '../../../../identity/src/policy/index.ts'
-import type { PolicyStop } from '../../../../identity/src/policy/index.ts'
+import type { EffectDetails, PolicyStop } from '../../../../identity/src/policy/index.ts'
+import { Problem } from '@flotilla/protocol/problem'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { createAddRule } from './add-rule.ts'
+import { createAllowAlways } from './allow-always.ts'
 import { createListStops } from './list-stops.ts'
 import { createReachOfCredential } from './reach-of-credential.ts'
 import { createTryPolicy } from './try-policy.ts'
@@ -32,72 +35,169 @@ async function aHome() {
   const policy = await createPolicyFile({ path, editor: createFileEditor(), clock, log: silentLog })
   const journal = collectJournal()
   const confirmed: string[] = []
-  const view = { state: 'pending', digest: 'd' }
-  const rules = createAddRule({
-    guard: () => {},
-    policy,
-    journal,
-    runs: { chainOf: () => [{ origin: { kind: 'human' } }] as never },
+  const view = { state: 'pending', digest: 'd', after: 'done' }
+  const asked = { rule: 'asked', details: effect as EffectDetails }
+  const shared = { guard: () => {}, policy, journal, log: silentLog, projectOf: () => null }
+  const always = createAllowAlways({
+    ...shared,
+    runs: { chainOf: (id) => (id === 'run_1' ? [{ origin: { kind: 'human' } }] : []) as never },
     approvals: {
       effectOf: (id) =>
-        id === 'payment' ? null : { details: effect, rule: 'asked', agentId: 'scout', runId: 'run_1' },
+        id === 'payment'
+          ? null
+          : { ...asked, agentId: 'scout', runId: id === 'appr_gone' ? 'gone' : 'run_1' },
       read: () => view as never,
       confirm: async (_caller, { id }) => {
+        if (view.state !== 'pending') throw new Problem('approval-used')
         confirmed.push(id)
-        return { id } as never
+        return { id, state: view.after } as never
       },
       view: (row) => row as never,
     },
   })
+  const add = createAddRule(shared)
   const decide = (path: string) =>
     policy.snapshot().decide({ agent: 'scout', ...effect, path, origins: ['human'] })
-  return { path, policy, journal, rules, confirmed, view, decide, clock }
+  return { path, policy, journal, add, always, confirmed, view, asked, decide, clock }
 }
 
 describe('a rule that the owner adds', () => {
-  test('"always" allows exactly the approved effect, keeps the file’s comments, and confirms the approval', async () => {
-    const { rules, path, decide, confirmed, journal } = await aHome()
-    const { rule } = await rules.always(owner, { id: 'appr_1', digest: 'd' })
-    expect(decide('/v1')).toMatchObject({ verdict: 'allow', rule: rule.name })
+  const given = { id: 'appr_1', digest: 'd' }
+
+  test('"always" allows exactly the approved effect after it was carried out, and keeps the file’s comments', async () => {
+    const { always, path, decide, confirmed, journal } = await aHome()
+    const { rule, not_added: notAdded } = await always.confirm(owner, given)
+    expect(notAdded).toBe(null)
+    expect(decide('/v1')).toMatchObject({ verdict: 'allow', rule: rule?.name })
     expect(decide('/v2').verdict).toBe('ask')
     expect(await readFile(path, 'utf8')).toMatch(/^# The owner's comment stays\.[\s\S]*# This one too\./)
     expect(confirmed).toEqual(['appr_1'])
-    expect(journal.entries).toMatchObject([{ action: 'policy.rule-added', subject: rule.name }])
+    expect(journal.entries).toMatchObject([{ action: 'policy.rule-added', subject: rule?.name }])
   })
 
-  test('"always" writes no second rule for an equal effect', async () => {
-    const { rules, policy } = await aHome()
-    await rules.always(owner, { id: 'appr_1', digest: 'd' })
-    await rules.always(owner, { id: 'appr_2', digest: 'd' })
+  test('"always" shows its rule before, with exactly what the rule allows, and changes nothing', async () => {
+    const { always, path, confirmed } = await aHome()
+    const shown = await always.show(owner, 'appr_1')
+    expect(shown.text).toContain(`name: ${shown.rule.name}`)
+    expect(shown.allows).toEqual([
+      'scout may send POST to api.test/v1 by http_request, on any port, with any query, headers and body, without asking you, at any time and any number of times.',
+      'Only if the mesh fills in no credential.',
+      'Only in work with the origin human.',
+      'Of the rules that ask, only asked is taken back; a rule that denies still denies.',
+    ])
+    expect(await readFile(path, 'utf8')).toBe(text)
+    expect(confirmed).toEqual([])
+    expect((await always.confirm(owner, given)).rule).toEqual(shown.rule)
+  })
+
+  test.each<[string, string, string]>([
+    [
+      'another rule that asks',
+      'verdict: ask',
+      'the rule more in line 5 of config/policy.yaml would still ask',
+    ],
+    ['a rule that denies', 'verdict: deny', 'the rule more in line 5 of config/policy.yaml would still deny'],
+  ])('"always" approves and writes nothing if %s wins', async (_what, verdict, detail) => {
+    const { always, path, policy, confirmed } = await aHome()
+    const more = text.replace('cases:', `  - { name: more, match: { path: /v1 }, ${verdict} }\ncases:`)
+    await writeFile(path, more)
+    await policy.refresh()
+    const refused = { code: 'unprocessable', detail: expect.stringContaining(detail) as unknown }
+    await expect(always.show(owner, 'appr_1')).rejects.toMatchObject(refused)
+    await expect(always.confirm(owner, given)).rejects.toMatchObject(refused)
+    expect(await readFile(path, 'utf8')).toBe(more)
+    expect(confirmed).toEqual([])
+  })
+
+  test('"always" whose rule would break a case of the file approves nothing', async () => {
+    const { always, asked, path, confirmed } = await aHome()
+    asked.details = { ...effect, credentials: ['github'] }
+    const cased = text.replace(
+      "url: 'https://api.test/cased'",
+      "url: 'https://api.test/v1', origin: human, credential: github",
+    )
+    await writeFile(path, cased)
+    await expect(always.confirm(owner, given)).rejects.toMatchObject({
+      code: 'unprocessable',
+      detail: expect.stringContaining('the case expects ask, and the verdict is allow') as unknown,
+    })
+    expect(confirmed).toEqual([])
+  })
+
+  test('"always" of an action that fails adds no rule', async () => {
+    const { always, view, path, journal } = await aHome()
+    view.after = 'failed'
+    expect(await always.confirm(owner, given)).toMatchObject({
+      rule: null,
+      not_added: 'the action is failed, so no rule was added',
+      approval: { state: 'failed' },
+    })
+    expect(await readFile(path, 'utf8')).toBe(text)
+    expect(journal.entries).toEqual([])
+  })
+
+  test('"always" says that the rule was not added if the file changed while the action was carried out', async () => {
+    const { always, view, path, journal } = await aHome()
+    Object.defineProperty(view, 'after', {
+      get: () => {
+        writeFileSync(path, `${text}broken: 1\n`)
+        return 'done'
+      },
+    })
+    expect(await always.confirm(owner, given)).toMatchObject({
+      rule: null,
+      not_added: expect.stringMatching(
+        /^the action was carried out, and the rule was not added: .*line 7/,
+      ) as unknown,
+      approval: { state: 'done' },
+    })
+    expect(await readFile(path, 'utf8')).toBe(`${text}broken: 1\n`)
+    expect(journal.entries).toEqual([])
+  })
+
+  test('"always" for an action that a rule of that name allows already is a conflict', async () => {
+    const { always, policy, confirmed } = await aHome()
+    await always.confirm(owner, given)
+    await expect(always.confirm(owner, { ...given, id: 'appr_2' })).rejects.toMatchObject({
+      code: 'conflict',
+    })
     expect(policy.snapshot().rules).toHaveLength(3)
+    expect(confirmed).toEqual(['appr_1'])
   })
 
   test('"always" writes nothing for another digest, a decided approval, or an action that no rule can name', async () => {
-    const { rules, path, view, confirmed } = await aHome()
-    await rules.always(owner, { id: 'appr_1', digest: 'other' })
+    const { always, path, view, confirmed } = await aHome()
     view.state = 'expired'
-    await rules.always(owner, { id: 'appr_1', digest: 'd' })
-    await expect(rules.always(owner, { id: 'payment', digest: 'd' })).rejects.toMatchObject({
-      code: 'unprocessable',
-    })
+    await expect(always.confirm(owner, given)).rejects.toMatchObject({ code: 'approval-used' })
+    for (const id of ['payment', 'appr_gone'])
+      await expect(always.confirm(owner, { ...given, id })).rejects.toMatchObject({ code: 'unprocessable' })
     expect(await readFile(path, 'utf8')).toBe(text)
-    // Confirming them reports why they cannot be confirmed.
-    expect(confirmed).toEqual(['appr_1', 'appr_1'])
+    expect(confirmed).toEqual([])
   })
 
   test('is refused from a chat', async () => {
-    const { rules, path } = await aHome()
-    await expect(rules.always(inChat, { id: 'appr_1', digest: 'd' })).rejects.toMatchObject({
-      code: 'human-only',
-    })
+    const { always, add, path } = await aHome()
+    const refused = { code: 'human-only' }
+    await expect(always.confirm(inChat, given)).rejects.toMatchObject(refused)
+    await expect(always.show(inChat, 'appr_1')).rejects.toMatchObject(refused)
     await expect(
-      rules.add(inChat, { name: 'a', match: { agent: '*' }, verdict: 'allow', reason: '' }),
-    ).rejects.toMatchObject({ code: 'human-only' })
+      add(inChat, { name: 'a', match: { agent: '*' }, verdict: 'allow', reason: '' }),
+    ).rejects.toMatchObject(refused)
+    expect(await readFile(path, 'utf8')).toBe(text)
+  })
+
+  test('is a conflict if another rule has its name, and the file stays', async () => {
+    const { add, path } = await aHome()
+    const rule = { name: 'admin', match: { agent: '*' }, verdict: 'allow', reason: '' } as const
+    await expect(add(owner, rule)).rejects.toMatchObject({
+      code: 'conflict',
+      detail: expect.stringContaining('a rule admin in line 4') as unknown,
+    })
     expect(await readFile(path, 'utf8')).toBe(text)
   })
 
   test('is not written if a case of the file would fail, or if it is no valid rule', async () => {
-    const { rules, path } = await aHome()
+    const { add, path } = await aHome()
     const broad = {
       name: 'broad',
       match: { host: 'api.test' },
@@ -105,11 +205,11 @@ describe('a rule that the owner adds', () => {
       verdict: 'allow',
       reason: '',
     } as const
-    await expect(rules.add(owner, broad)).rejects.toMatchObject({
+    await expect(add(owner, broad)).rejects.toMatchObject({
       code: 'unprocessable',
-      detail: expect.stringContaining('the case expects ask, and the verdict is allow'),
+      detail: expect.stringContaining('the case expects ask, and the verdict is allow') as unknown,
     })
-    await expect(rules.add(owner, { ...broad, excepts: 'none' })).rejects.toMatchObject({
+    await expect(add(owner, { ...broad, excepts: 'none' })).rejects.toMatchObject({
       code: 'unprocessable',
     })
     expect(await readFile(path, 'utf8')).toBe(text)

@@ -7,6 +7,7 @@ import type { InferenceKernel } from '@flotilla/inference/events'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
 import type { Runs } from '@flotilla/work/runs'
 import { createAddRule } from './add-rule.ts'
+import { createAllowAlways } from './allow-always.ts'
 import { createListStops } from './list-stops.ts'
 import { createReachOfCredential } from './reach-of-credential.ts'
 import { createShowPolicy } from './show-policy.ts'
@@ -16,7 +17,7 @@ export interface PolicyDeskNeeds {
   readonly agents: Pick<Agents, 'registry'>
   readonly approvals: ApprovalDesk
   readonly runs: Pick<Runs, 'queries'>
-  readonly policy: Pick<PolicyStore, 'snapshot' | 'edit'>
+  readonly policy: Pick<PolicyStore, 'snapshot' | 'edit' | 'tryEdit'>
   readonly policyUse: Pick<PolicyUse, 'hits' | 'stops'>
   readonly checkEffect: CheckEffect
   readonly credentials: Pick<Credentials, 'hostsOf'>
@@ -31,7 +32,8 @@ export function policyDesk(kernel: InferenceKernel, needs: PolicyDeskNeeds) {
   const shared = { ...kernel, ...needs, projectOf }
   return {
     ...createShowPolicy({ ...shared, agents: registry }),
-    ...createAddRule({ ...shared, runs: needs.runs.queries }),
+    add: createAddRule(shared),
+    always: createAllowAlways({ ...shared, runs: needs.runs.queries }),
     test: createTryPolicy(shared),
     stops: createListStops(shared),
     reach: createReachOfCredential({
