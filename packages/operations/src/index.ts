@@ -32,6 +32,7 @@ import { telemetryModule } from './telemetry/index.ts'
 import { templatesModule } from './templates/index.ts'
 import type { IdentityEvents } from '@flotilla/identity/events'
 import type { FleetEvents } from '@flotilla/fleet/events'
+import type { LoopShare } from '@flotilla/foundation/intake'
 import type { WorkEvents } from '@flotilla/work/events'
 import type { InferenceEvents } from '@flotilla/inference/events'
 
@@ -44,6 +45,7 @@ export interface OperationsNeeds {
     readonly settingsFile: SettingsFile
     readonly diskSpace: Pick<DiskSpace, 'trouble'>
     readonly journalKeeper: JournalKeeper
+    readonly shares: { readonly calls: LoopShare }
   }
   readonly access: {
     readonly permissions: PermissionStore
@@ -132,6 +134,7 @@ export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
     ...access,
     approvals: work.approvals,
     checkEffect: work.checkEffect,
+    loop: foundation.shares.calls,
     policyUse: work.policyUse,
     runs,
     agents,

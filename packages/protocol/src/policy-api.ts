@@ -97,6 +97,8 @@ export const policyStopsSchema = z.strictObject({
       advice: z.string(),
     }),
   ),
+  /** True if there are more than the latest ones that are listed. */
+  truncated: z.boolean(),
 })
 export type PolicyStops = z.infer<typeof policyStopsSchema>
 
@@ -114,6 +116,8 @@ export const policyReachSchema = z.strictObject({
       rule: z.nullable(z.string()),
     }),
   ),
+  /** True if there are more ways than those that are listed. */
+  truncated: z.boolean(),
 })
 export type PolicyReach = z.infer<typeof policyReachSchema>
 

@@ -99,6 +99,7 @@ async function suggest(context: CommandContext, line: CommandLine): Promise<void
       )
     }
   }
+  if (found.truncated) terminal.print(`These are the latest ${found.stops.length}; there are more.`)
   terminal.hint('Add a rule to config/policy.yaml by hand, after: flotilla policy test')
 }
 
@@ -119,4 +120,5 @@ async function reach(context: CommandContext, line: CommandLine): Promise<void> 
       found.ways.map(({ host, by, verdict, rule }) => [printable(host), by, verdict, rule ?? '']),
     ),
   )
+  if (found.truncated) terminal.print(`These are the first ${found.ways.length} ways; there are more.`)
 }

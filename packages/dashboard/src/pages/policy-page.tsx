@@ -37,7 +37,7 @@ export function PolicyPage() {
       )}
       {policy.data && broken === null && <Rules rules={policy.data.rules} file={policy.data.file} />}
       {stops.error && <Failed error={stops.error} retry={stops.refetch} />}
-      {stops.data && <Stopped stops={stops.data.stops} />}
+      {stops.data && <Stopped stops={stops.data.stops} isCut={stops.data.truncated} />}
     </div>
   )
 }
@@ -77,7 +77,7 @@ function Rules({ rules, file }: { readonly rules: readonly Rule[]; readonly file
   )
 }
 
-function Stopped({ stops }: { readonly stops: readonly Stop[] }) {
+function Stopped({ stops, isCut }: { readonly stops: readonly Stop[]; readonly isCut: boolean }) {
   const [chosen, setChosen] = useState<Stop | null>(null)
   if (stops.length === 0) {
     return (
@@ -118,6 +118,7 @@ function Stopped({ stops }: { readonly stops: readonly Stop[] }) {
           </tr>
         ))}
       </Table>
+      {isCut && <p className="small muted">Only the latest {stops.length} are listed.</p>}
       {chosen !== null && <Allow stop={chosen} onClose={() => setChosen(null)} />}
     </Card>
   )

@@ -31,6 +31,14 @@ export interface LoopShare {
 /** Work that can pause at each `yield`; it takes far less than a millisecond between two of them. */
 export type StepWork<T> = Generator<unknown, T, void>
 
+/** Does all of the work without a pause, for callers that need the result at once. */
+export function finished<T>(work: StepWork<T>): T {
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+  }
+}
+
 export interface LoopShareDeps {
   readonly clock: Clock
   /**

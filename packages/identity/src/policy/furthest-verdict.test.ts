@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { furthestVerdict } from './furthest-verdict.ts'
+import { createFurthestVerdict } from './furthest-verdict.ts'
 import { snapshotOf } from './policy-file.ts'
 
 const effect = { agent: 'scout', tool: 'http_request', host: 'api.test', credentials: ['github'] }
 const furthest = (...rules: readonly string[]) =>
-  furthestVerdict(snapshotOf(`rules:\n${rules.map((rule) => `  - ${rule}\n`).join('')}`).rules, effect)
+  createFurthestVerdict(snapshotOf(`rules:\n${rules.map((rule) => `  - ${rule}\n`).join('')}`).rules)(effect)
 
 describe('the mildest verdict that an effect at a place can get', () => {
   test.each([

@@ -1,3 +1,5 @@
+import { finished } from '@flotilla/foundation/intake'
+import type { StepWork } from '@flotilla/foundation/intake'
 import { followFile } from '@flotilla/foundation/config'
 import type { FileEditor } from '@flotilla/foundation/config'
 import { Problem } from '@flotilla/protocol/problem'
@@ -6,7 +8,7 @@ import type { Log } from '@flotilla/foundation/platform'
 import { createDecideEffect } from './decide-effect.ts'
 import type { DecideEffect } from './effect.ts'
 import type { PolicyRule } from './compile-rule.ts'
-import { readPolicy } from './read-policy.ts'
+import { readPolicySteps } from './read-policy.ts'
 import { runCases } from './run-cases.ts'
 import type { CaseResult } from './run-cases.ts'
 
@@ -30,14 +32,22 @@ export interface PolicySnapshot {
 export interface PolicyStore {
   readonly snapshot: () => PolicySnapshot
   /**
-   * Rewrites the file; `change` gets its text and returns the new one. Its cases are checked before it is written.
-   * Problem `unprocessable` with the line of a fault, also if the file is invalid before.
+   * Rewrites the file. Its cases are checked before it is written. Problem `unprocessable` with the line of a fault,
+   * also if the file is invalid before.
    */
-  edit(change: (text: string) => string): Promise<void>
+  edit(change: PolicyChange): Promise<void>
   /** Checks a change as `edit` does, with the same problems, and writes nothing. */
-  tryEdit(change: (text: string) => string): Promise<void>
+  tryEdit(change: PolicyChange): Promise<void>
   refresh(): Promise<void>
   close(): Promise<void>
+}
+
+/** A change of the text of the file. Both functions may throw a Problem, and nothing is written then. */
+export interface PolicyChange {
+  /** Returns the new text. */
+  readonly rewrite: (text: string, before: PolicySnapshot) => string
+  /** Gets the valid policy that would apply. */
+  readonly check?: (next: PolicySnapshot) => void
 }
 
 const file = 'config/policy.yaml'
@@ -50,6 +60,14 @@ export async function createPolicyFile(deps: {
 }): Promise<PolicyStore> {
   const { log } = deps
   let current = brokenSnapshot(`${file} has not been read`, null)
+
+  let latest: { readonly text: string | null; readonly policy: PolicySnapshot } | null = null
+
+  /** A long file takes a tenth of a second, so the policy of the text that was read last is kept. */
+  function read(text: string | null): PolicySnapshot {
+    if (latest === null || latest.text !== text) latest = { text, policy: snapshotOf(text) }
+    return latest.policy
+  }
 
   function take(next: PolicySnapshot): void {
     const before = current.broken
@@ -67,7 +85,7 @@ export async function createPolicyFile(deps: {
   const { refresh, close } = await followFile({
     path: deps.path,
     clock: deps.clock,
-    take: (text) => take(snapshotOf(text)),
+    take: (text) => take(read(text)),
     onUnreadable: (error) => {
       log.error(
         { err: error },
@@ -76,10 +94,13 @@ export async function createPolicyFile(deps: {
       take(brokenSnapshot(`${file} cannot be read`, null))
     },
   })
-  const changed = (text: string | null, change: (text: string) => string): string => {
-    requireWhole(snapshotOf(text), 'the file cannot be changed while it is invalid')
-    const next = change(text ?? '')
-    requireWhole(snapshotOf(next), 'the change was not written')
+  const changed = (text: string | null, { rewrite, check }: PolicyChange): string => {
+    const before = read(text)
+    requireWhole(before, 'the file cannot be changed while it is invalid')
+    const next = rewrite(text ?? '', before)
+    const policy = read(next)
+    requireWhole(policy, 'the change was not written')
+    check?.(policy)
     return next
   }
   return {
@@ -104,11 +125,16 @@ function requireWhole({ broken }: PolicySnapshot, consequence: string): void {
 
 /** Returns the policy of a text; null for a missing file. Pure. */
 export function snapshotOf(text: string | null): PolicySnapshot {
-  const reading = readPolicy(text ?? '')
+  return finished(snapshotSteps(text))
+}
+
+/** Like `snapshotOf`, for work that can pause between two rules and two cases. Pure. */
+export function* snapshotSteps(text: string | null): StepWork<PolicySnapshot> {
+  const reading = yield* readPolicySteps(text ?? '')
   if (!reading.ok) return brokenSnapshot(`${file} line ${reading.line}: ${reading.reason}`, reading.line)
   const { rules, cases } = reading
   const decide = createDecideEffect(rules)
-  const results = runCases(decide, cases)
+  const results = yield* runCases(decide, cases)
   const failed = results.find(({ fault }) => fault !== null)
   if (failed === undefined) return { decide, rules, cases: results, broken: null }
   return { ...brokenSnapshot(`${file} line ${failed.line}: ${failed.fault}`, failed.line), cases: results }

@@ -9,8 +9,9 @@ import type { PolicyStop, RuleHits } from './policy-use-table.ts'
 const flushIntervalMs = 5000
 /** How many different effects are counted between two flushes; further ones are counted with their rule only. */
 const pendingStopsMax = 1000
-/** The maximum length of one text of an effect that is kept, in characters. */
+/** The maximum length of one text of an effect that is kept, in characters, and of its credentials. */
 const textMaxChars = 300
+const credentialsMax = 20
 
 /**
  * Counts how often each rule decided, and keeps the latest effects that were asked for or denied, so that the owner
@@ -100,7 +101,20 @@ function keptEffect(details: EffectDetails): EffectDetails {
       mcpServer: cut(mcpServer),
       mcpTool: cut(mcpTool),
       chain: cut(chain),
-      credentials: credentials?.slice(0, 20),
+      credentials: credentials?.slice(0, credentialsMax),
     }).filter(([, value]) => value !== undefined),
   ) as unknown as EffectDetails // Only absent members were left out.
+}
+
+/** True if a text of a kept effect has the maximum length, so that it may be the beginning of a longer one. Pure. */
+export function mayBeCut({
+  host,
+  path,
+  mcpServer,
+  mcpTool,
+  chain,
+  credentials = [],
+}: EffectDetails): boolean {
+  const texts = [host, path, mcpServer, mcpTool, chain]
+  return credentials.length >= credentialsMax || texts.some((text) => (text ?? '').length >= textMaxChars)
 }

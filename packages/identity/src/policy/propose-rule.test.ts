@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createDecideEffect } from './decide-effect.ts'
 import type { Effect, EffectDetails } from './effect.ts'
 import { snapshotOf } from './policy-file.ts'
-import { proposeRule, withRule } from './propose-rule.ts'
+import { createTryRule, proposeRule } from './propose-rule.ts'
 
 const { rules } = snapshotOf(`rules:
   - { name: asked, match: { agent: '*' }, verdict: ask }
@@ -21,7 +21,8 @@ const why = { rule: 'asked', reason: 'Always.', origins: ['human'] }
 function after(proposedFor: EffectDetails, effect: Partial<Effect> = {}) {
   const rule = proposeRule('scout', proposedFor, why)
   if (rule === null) throw new Error('no rule is proposed')
-  return withRule(rules, rule)({ agent: 'scout', origins: ['human'], ...proposedFor, ...effect }).verdict
+  return createTryRule(rules)(rule).decide({ agent: 'scout', origins: ['human'], ...proposedFor, ...effect })
+    .verdict
 }
 
 describe('a proposed rule', () => {

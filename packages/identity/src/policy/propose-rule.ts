@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { compileRule } from './compile-rule.ts'
+import { askedEffect, compileRule } from './compile-rule.ts'
 import type { PolicyRule } from './compile-rule.ts'
-import { createDecideEffect } from './decide-effect.ts'
-import type { DecideEffect, EffectDetails } from './effect.ts'
+import { createDecideAsked } from './decide-effect.ts'
+import type { DecideEffect, Effect, EffectDetails } from './effect.ts'
 import { matchSchema, policyLimits } from './policy-schema.ts'
 
 /** A rule as the owner would write it in config/policy.yaml. */
@@ -71,16 +71,33 @@ export function proposeRule(
   }
 }
 
-/** The decision of rules together with a proposed one; the proposed one matches work of every origin. Pure. */
-export function withRule(rules: readonly PolicyRule[], proposed: ProposedRule): DecideEffect {
-  const { match, excepts, ...rest } = proposed
-  const lists = Object.fromEntries(Object.entries(match).map(([field, value]) => [field, [value]]))
-  const compiled = compileRule(
-    { ...rest, match: matchSchema.parse(lists), ...(excepts === undefined ? {} : { excepts: [excepts] }) },
-    { line: 0, order: rules.length },
-  )
-  if ('fault' in compiled) throw new Error(compiled.fault)
-  return createDecideEffect([...rules.filter(({ name }) => name !== proposed.name), compiled])
+/** What a proposed rule would change; it matches work of every origin that it does not name. */
+export interface TriedRule {
+  /** The decision of the other rules together with the proposed one. */
+  readonly decide: DecideEffect
+  /** Whether the proposed rule would decide about the effect. */
+  readonly opens: (effect: Effect) => boolean
+}
+
+/** Creates the trial of proposed rules together with those in force, which are indexed once. Pure. */
+export function createTryRule(rules: readonly PolicyRule[]): (proposed: ProposedRule) => TriedRule {
+  const decide = createDecideAsked(rules)
+  return (proposed) => {
+    const { match, excepts, ...rest } = proposed
+    const lists = Object.fromEntries(Object.entries(match).map(([field, value]) => [field, [value]]))
+    const compiled = compileRule(
+      { ...rest, match: matchSchema.parse(lists), ...(excepts === undefined ? {} : { excepts: [excepts] }) },
+      { line: 0, order: rules.length },
+    )
+    if ('fault' in compiled) throw new Error(compiled.fault)
+    return {
+      decide: (effect) => decide(askedEffect(effect), compiled),
+      opens: (effect) => {
+        const asked = askedEffect(effect)
+        return compiled.matches(asked) && decide(asked, compiled).rule === proposed.name
+      },
+    }
+  }
 }
 
 /** A pattern that matches this name only. */

@@ -1,3 +1,5 @@
+import { finished } from '@flotilla/foundation/intake'
+import type { StepWork } from '@flotilla/foundation/intake'
 import { readYamlDocument } from '@flotilla/foundation/config'
 import { compileRule } from './compile-rule.ts'
 import type { PolicyRule } from './compile-rule.ts'
@@ -14,6 +16,11 @@ export type PolicyReading =
 
 /** Reads config/policy.yaml, or returns the line and reason of the first fault. An empty text has no rules. Pure. */
 export function readPolicy(text: string): PolicyReading {
+  return finished(readPolicySteps(text))
+}
+
+/** Like `readPolicy`, for work that can pause between two rules. Pure. */
+export function* readPolicySteps(text: string): StepWork<PolicyReading> {
   const reading = readYamlDocument(text, policySchema)
   if (!reading.ok) return reading
   const { value, lineOf } = reading.document
@@ -35,6 +42,7 @@ export function readPolicy(text: string): PolicyReading {
         reason: `the preset ${entry.preset} takes hosts, and neither server nor reads`,
       }
     for (const one of written) {
+      yield
       const known = lines.get(one.name)
       if (known !== undefined)
         return {
@@ -50,10 +58,9 @@ export function readPolicy(text: string): PolicyReading {
     if (rules.length > policyLimits.rulesMax)
       return { ok: false, line, reason: `the file has more than ${policyLimits.rulesMax} rules` }
   }
+  const asks = new Set(rules.filter(({ verdict }) => verdict === 'ask').map(({ name }) => name))
   for (const rule of rules) {
-    const unknown = rule.excepts.find(
-      (name) => !rules.some((one) => one.name === name && one.verdict === 'ask'),
-    )
+    const unknown = rule.excepts.find((name) => !asks.has(name))
     if (unknown !== undefined)
       return {
         ok: false,

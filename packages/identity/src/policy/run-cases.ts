@@ -1,3 +1,4 @@
+import type { StepWork } from '@flotilla/foundation/intake'
 import { plainHost } from './compile-rule.ts'
 import type { DecideEffect, Effect, Verdict } from './effect.ts'
 import type { PolicyCase } from './policy-schema.ts'
@@ -39,9 +40,14 @@ export interface CaseResult {
   readonly fault: string | null
 }
 
-/** Decides every case of a file. Pure. */
-export function runCases(decide: DecideEffect, cases: readonly CheckedCase[]): readonly CaseResult[] {
-  return cases.map((one) => {
+/** Decides every case of a file; can pause between two cases. Pure. */
+export function* runCases(
+  decide: DecideEffect,
+  cases: readonly CheckedCase[],
+): StepWork<readonly CaseResult[]> {
+  const results: CaseResult[] = []
+  for (const one of cases) {
+    yield
     const effect = effectOfCase(one)
     const { verdict, rule } = decide(effect)
     const by = rule === null ? 'no rule matches' : `the rule ${rule} decides`
@@ -51,6 +57,7 @@ export function runCases(decide: DecideEffect, cases: readonly CheckedCase[]): r
         : one.rule !== undefined && one.rule !== rule
           ? `the case expects the rule ${one.rule}, and ${by}`
           : null
-    return { line: one.line, effect, expect: one.expect, verdict, rule, fault }
-  })
+    results.push({ line: one.line, effect, expect: one.expect, verdict, rule, fault })
+  }
+  return results
 }

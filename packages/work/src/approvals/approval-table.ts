@@ -161,12 +161,15 @@ export function createApprovalTable(database: Database) {
     expiredBy: (now: number) =>
       many(`SELECT ${approvalColumns} FROM approvals WHERE state = 'pending' AND expires_at <= ?`, now),
     confirmed: () => many(`SELECT ${approvalColumns} FROM approvals WHERE state = 'confirmed'`),
-    /** Returns the approvals since a time that a person carried out or refused, at most those that are kept. */
-    decidedSince: (since: number) =>
-      many(
-        `SELECT ${approvalColumns} FROM approvals WHERE created_at >= ? AND state IN ('done', 'cancelled') ORDER BY position`,
-        since,
-      ),
+    /** Returns the ids of the caller's approvals, or of all for null, that were carried out since a time. */
+    doneSince: (since: number, requester: string | null): readonly string[] =>
+      database
+        .prepare(
+          `SELECT id FROM approvals WHERE created_at >= ?1 AND state = 'done' AND (?2 IS NULL OR asked_by = ?2)
+           ORDER BY position`,
+        )
+        .all(since, requester)
+        .map((row) => String(row['id'])),
     /** Lists approvals, newest first. */
     list: (page: {
       readonly open: boolean

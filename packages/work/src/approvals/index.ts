@@ -20,7 +20,7 @@ export type { ApprovalKind, ApprovalKinds, PolicyEffect, RequireInTime } from '.
 export type { AskApproval, RequestedApproval } from './ask-approval.ts'
 export type { ApprovalRecord } from './approval-record.ts'
 export type { Approvals } from './approvals.ts'
-export type { DecidedEffect, PolicyEffects } from './policy-effects.ts'
+export type { ApprovedEffect, PolicyEffects } from './policy-effects.ts'
 export type { WaitingRunCosts } from './format-run-costs.ts'
 
 /** The approvals of every kind; modules add their kinds of actions. */

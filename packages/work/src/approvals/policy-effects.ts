@@ -2,19 +2,22 @@ import type { ApprovalKinds, PolicyEffect } from './approval-kind.ts'
 import type { ApprovalRecord } from './approval-record.ts'
 import type { ApprovalTable } from './approval-table.ts'
 
-/** An effect that the policy asked for, with what became of it. */
-export type DecidedEffect = PolicyEffect & { readonly agentId: string; readonly isApproved: boolean }
+/** An effect that the policy asked for and a person approved. */
+export type ApprovedEffect = PolicyEffect & { readonly agentId: string }
 
 /** The effects of approvals, for rules about them. */
 export interface PolicyEffects {
   /** Returns the effect of an approval and its run; null if no rule of the policy asked for it. */
   effectOf(id: string): (PolicyEffect & { readonly agentId: string; readonly runId: string | null }) | null
-  /** Returns the effects that people approved or refused since a time. */
-  decidedSince(since: number): readonly DecidedEffect[]
+  /**
+   * Reads the effects of an agent, or of all for null, that people approved since a time and that were carried out;
+   * each when it is needed.
+   */
+  approvedSince(since: number, agentId: string | null): Iterable<ApprovedEffect>
 }
 
 export function createPolicyEffects(deps: {
-  readonly table: Pick<ApprovalTable, 'find' | 'decidedSince'>
+  readonly table: Pick<ApprovalTable, 'find' | 'doneSince'>
   readonly kinds: ApprovalKinds
 }): PolicyEffects {
   const read = ({ kind, args }: ApprovalRecord): PolicyEffect | null =>
@@ -26,10 +29,12 @@ export function createPolicyEffects(deps: {
       const effect = row === null ? null : read(row)
       return row === null || effect === null ? null : { ...effect, agentId: agentOf(row), runId: row.runId }
     },
-    decidedSince: (since) =>
-      deps.table.decidedSince(since).flatMap((row) => {
-        const effect = read(row)
-        return effect === null ? [] : [{ ...effect, agentId: agentOf(row), isApproved: row.state === 'done' }]
-      }),
+    approvedSince: function* (since, agentId) {
+      for (const id of deps.table.doneSince(since, agentId === null ? null : `agent:${agentId}`)) {
+        const row = deps.table.find(id)
+        const effect = row === null ? null : read(row)
+        if (row !== null && effect !== null) yield { ...effect, agentId: agentOf(row) }
+      }
+    },
   }
 }

@@ -4,8 +4,7 @@ import { addToYamlList } from '@flotilla/foundation/config'
 import type { Journal } from '@flotilla/foundation/journal'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { actorOf, requireAtTerminal } from '@flotilla/identity/access'
-import { snapshotOf } from '@flotilla/identity/policy'
-import type { PolicySnapshot, PolicyStore } from '@flotilla/identity/policy'
+import type { PolicyChange, PolicySnapshot, PolicyStore } from '@flotilla/identity/policy'
 
 /**
  * Adds a rule to config/policy.yaml, by its owner at the terminal or the dashboard. Problems `denied`, `human-only`,
@@ -28,26 +27,22 @@ export function createAddRule(deps: {
   }
 }
 
-/**
- * Returns the change of the file that adds a rule. `check` gets the policy with the rule before it is written. The
- * change throws the Problem `conflict` if a rule has the name.
- */
+/** Returns the change of the file that adds a rule; Problem `conflict` if a rule has its name. */
 export function addingRule(
   rule: PolicyRuleText,
-  check: (changed: PolicySnapshot) => void = () => {},
-): (text: string) => string {
-  return (text) => {
-    const known = snapshotOf(text).rules.find(({ name }) => name === rule.name)
-    if (known !== undefined) {
-      throw new Problem('conflict', {
-        detail: `config/policy.yaml has a rule ${rule.name} in line ${known.line} already, so nothing was written`,
-      })
-    }
-    const changed = addToYamlList(text, 'rules', rule)
-    const next = snapshotOf(changed)
-    // The writer of the file reports a fault with its line.
-    if (next.broken === null) check(next)
-    return changed
+  check: (next: PolicySnapshot) => void = () => {},
+): PolicyChange {
+  return {
+    rewrite: (text, before) => {
+      const known = before.rules.find(({ name }) => name === rule.name)
+      if (known !== undefined) {
+        throw new Problem('conflict', {
+          detail: `config/policy.yaml has a rule ${rule.name} in line ${known.line} already, so nothing was written`,
+        })
+      }
+      return addToYamlList(text, 'rules', rule)
+    },
+    check,
   }
 }
 

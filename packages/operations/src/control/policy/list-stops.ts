@@ -1,15 +1,10 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { PolicyStops } from '@flotilla/protocol/policy-api'
 import { yamlText } from '@flotilla/foundation/config'
+import type { LoopShare, StepWork } from '@flotilla/foundation/intake'
 import type { Caller, Guard } from '@flotilla/identity/access'
-import { proposeRule, withRule } from '@flotilla/identity/policy'
-import type {
-  EffectDetails,
-  PolicyStop,
-  PolicyStore,
-  PolicyUse,
-  ProposedRule,
-} from '@flotilla/identity/policy'
+import { createTryRule, mayBeCut, proposeRule } from '@flotilla/identity/policy'
+import type { EffectDetails, PolicyStop, PolicyStore, PolicyUse, TriedRule } from '@flotilla/identity/policy'
 import type { PolicyEffects } from '@flotilla/work/approvals'
 import { allowedWords } from './allowed-words.ts'
 import { describeEffect } from './describe-effect.ts'
@@ -20,66 +15,88 @@ const dayMs = 24 * 3600 * 1000
 
 type Stop = PolicyStops['stops'][number]
 
-/** Lists what rules asked for or denied lately, each with the narrowest rule that would allow it. */
+/**
+ * Lists what rules asked for or denied lately, each with the narrowest rule that would allow it: effects of one agent,
+ * or of all for null. Pauses between two effects, so that other requests are served.
+ */
 export type ListStops = (
   caller: Caller,
   of: { readonly agentId: string | null; readonly days: number },
-) => PolicyStops
+) => Promise<PolicyStops>
 
 export function createListStops(deps: {
   readonly guard: Guard
   readonly policy: Pick<PolicyStore, 'snapshot'>
   readonly policyUse: Pick<PolicyUse, 'stops'>
-  readonly approvals: Pick<PolicyEffects, 'decidedSince'>
+  readonly approvals: Pick<PolicyEffects, 'approvedSince'>
   readonly projectOf: (agentId: string) => string | null
   readonly clock: Clock
+  readonly loop: Pick<LoopShare, 'inSteps'>
 }): ListStops {
-  return (caller, { agentId, days }) => {
-    deps.guard(caller, { do: 'manage-credentials' })
-    const since = deps.clock.now() - days * dayMs
+  function* list(agentId: string | null, since: number): StepWork<PolicyStops> {
     const { rules } = deps.policy.snapshot()
-    const all = deps.policyUse.stops({ agentId: null, since, limit: listedMax })
-    const approved = deps.approvals.decidedSince(since).filter(({ isApproved }) => isApproved)
+    const found = deps.policyUse.stops({ agentId, since, limit: listedMax + 1 })
+    const listed = found.slice(0, listedMax)
+    const approved = new Map<string, number>()
+    for (const effect of deps.approvals.approvedSince(since, agentId)) {
+      yield
+      const key = keyOf(effect.agentId, effect.details)
+      approved.set(key, (approved.get(key) ?? 0) + 1)
+    }
     const verdictOf = new Map(rules.map(({ name, verdict }) => [name, verdict]))
+    const tried = createTryRule(rules)
 
-    function opens(rule: ProposedRule): string[] {
-      const decide = withRule(rules, rule)
-      return all
-        .filter((stop) => {
-          const project = deps.projectOf(stop.agentId)
-          const of = { agent: stop.agentId, ...(project === null ? {} : { project }), origins: null }
-          return decide({ ...stop.effect, ...of }).rule === rule.name
-        })
-        .map((stop) => `${stop.agentId}: ${describeEffect(stop.effect)}`)
+    /** What a rule about one agent would allow of what is listed. */
+    function* opens(rule: TriedRule, agent: string): StepWork<string[]> {
+      const project = deps.projectOf(agent)
+      const of = { agent, ...(project === null ? {} : { project }), origins: null }
+      const opened: string[] = []
+      for (const stop of listed) {
+        if (stop.agentId !== agent) continue
+        yield
+        if (rule.opens({ ...stop.effect, ...of })) opened.push(`${agent}: ${describeEffect(stop.effect)}`)
+      }
+      return opened
     }
 
-    function shown(stop: PolicyStop): Stop {
-      const { rule, effect, verdict, count } = stop
+    function* shown(stop: PolicyStop): StepWork<Stop> {
+      const { agentId: agent, rule, effect, verdict, count } = stop
       const isAsked = verdictOf.get(rule) === 'ask'
       const reason = 'Proposed from what the policy stopped.'
-      const proposal = isAsked ? proposeRule(stop.agentId, effect, { rule, reason }) : null
-      const key = keyOf(stop.agentId, effect)
+      // The rule for the beginning of a path would be one about another path.
+      const proposal = isAsked && !mayBeCut(effect) ? proposeRule(agent, effect, { rule, reason }) : null
       return {
-        agent_id: stop.agentId,
+        agent_id: agent,
         effect: describeEffect(effect),
         verdict,
         rule,
         count,
         last_at: stop.lastAt,
-        approved: approved.filter(({ agentId: of, details }) => keyOf(of, details) === key).length,
+        approved: approved.get(keyOf(agent, effect)) ?? 0,
         proposal:
           proposal === null
             ? null
             : {
                 rule: proposal,
                 text: yamlText([proposal]),
-                allows: [...allowedWords(stop.agentId, { rule: proposal, effect }, null)],
-                opens: opens(proposal),
+                allows: [...allowedWords(agent, { rule: proposal, effect }, null)],
+                opens: yield* opens(tried(proposal), agent),
               },
         advice: proposal === null ? adviceFor(stop, verdictOf.get(rule)) : '',
       }
     }
-    return { stops: all.filter((stop) => agentId === null || stop.agentId === agentId).map(shown) }
+
+    const stops: Stop[] = []
+    for (const stop of listed) {
+      yield
+      stops.push(yield* shown(stop))
+    }
+    return { stops, truncated: found.length > listedMax }
+  }
+
+  return (caller, { agentId, days }) => {
+    deps.guard(caller, { do: 'manage-credentials' })
+    return deps.loop.inSteps(null, list(agentId, deps.clock.now() - days * dayMs), 'finish')
   }
 }
 
@@ -87,6 +104,8 @@ function adviceFor({ rule, effect }: PolicyStop, verdict: string | undefined): s
   if (verdict === undefined) return `The rule ${rule} is no longer in config/policy.yaml.`
   if (verdict === 'deny')
     return `No rule can except from ${rule}, because it denies; change that rule itself.`
+  if (mayBeCut(effect))
+    return 'The mesh kept only the beginning of this effect, which no rule can name exactly; write one by hand.'
   if (effect.tool === 'connect')
     return `A connection hides what is sent; flotilla egress inspect ${effect.host} lets rules see each request.`
   return 'No rule can name this effect exactly; write one by hand.'

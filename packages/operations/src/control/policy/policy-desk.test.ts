@@ -11,6 +11,8 @@ import { createPolicyFile } from '../../../../identity/src/policy/index.ts'
 import type { EffectDetails, PolicyStop } from '../../../../identity/src/policy/index.ts'
 import { Problem } from '@flotilla/protocol/problem'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
+import { ownLoop } from '../../../../testing/src/own-loop.ts'
+import type { LoopShare } from '../../../../foundation/src/intake/index.ts'
 import { createAddRule } from './add-rule.ts'
 import { createAllowAlways } from './allow-always.ts'
 import { createListStops } from './list-stops.ts'
@@ -219,50 +221,68 @@ describe('a rule that the owner adds', () => {
 describe('cases that are tried', () => {
   test('show each result, of the rules in force and of another text, which changes nothing', async () => {
     const { policy, decide } = await aHome()
-    const tried = createTryPolicy({ guard: () => {}, policy })
-    expect(tried(owner, null)).toMatchObject({
+    const tried = createTryPolicy({ guard: () => {}, policy, loop: ownLoop() })
+    expect(await tried(owner, null)).toMatchObject({
       broken: null,
       cases: [{ line: 6, effect: 'scout: POST api.test/cased by http_request', holds: true, rule: 'asked' }],
     })
-    expect(tried(owner, text.replace('verdict: ask', 'verdict: deny'))).toMatchObject({
+    expect(await tried(owner, text.replace('verdict: ask', 'verdict: deny'))).toMatchObject({
       broken: expect.stringContaining('line 6'),
       cases: [{ expect: 'ask', verdict: 'deny', holds: false }],
     })
-    expect(tried(owner, 'rules: 1')).toMatchObject({ broken: expect.stringContaining('line 1'), cases: [] })
+    expect(await tried(owner, 'rules: 1')).toMatchObject({
+      broken: expect.stringContaining('line 1'),
+      cases: [],
+    })
     expect(decide('/v1').verdict).toBe('ask')
   })
 })
 
 describe('what rules stopped', () => {
-  test('has the narrowest rule for what was asked for, with what it opens, and advice for what was denied', async () => {
+  const stop = (more: Partial<PolicyStop>): PolicyStop => ({
+    agentId: 'scout',
+    rule: 'asked',
+    verdict: 'ask',
+    effect,
+    count: 3,
+    lastAt: 5,
+    ...more,
+  })
+
+  async function aList(stops: readonly PolicyStop[], loop: Pick<LoopShare, 'inSteps'> = ownLoop()) {
     const { policy, clock } = await aHome()
-    const stop = (more: Partial<PolicyStop>): PolicyStop => ({
-      agentId: 'scout',
-      rule: 'asked',
-      verdict: 'ask',
-      effect,
-      count: 3,
-      lastAt: 5,
-      ...more,
+    const asked: (string | null)[] = []
+    const list = createListStops({
+      guard: () => {},
+      policy,
+      policyUse: {
+        stops: ({ agentId, limit }) => {
+          asked.push(agentId)
+          return stops.filter((one) => agentId === null || one.agentId === agentId).slice(0, limit)
+        },
+      },
+      approvals: {
+        approvedSince: (_since, agentId) => {
+          asked.push(agentId)
+          return [{ details: effect, rule: 'asked', agentId: 'scout' }]
+        },
+      },
+      projectOf: () => null,
+      clock,
+      loop,
     })
-    const stops = [
+    return { list, asked }
+  }
+
+  test('has the narrowest rule for what was asked for, with what it opens, and advice for what was denied', async () => {
+    const { list, asked } = await aList([
       stop({}),
       stop({ agentId: 'other' }),
       stop({ rule: 'admin', verdict: 'deny', effect: { ...effect, path: '/admin/a' } }),
       stop({ effect: { tool: 'connect', host: 'api.test', method: null, path: null } }),
       stop({ rule: 'gone' }),
-    ]
-    const list = createListStops({
-      guard: () => {},
-      policy,
-      policyUse: { stops: () => stops },
-      approvals: {
-        decidedSince: () => [{ details: effect, rule: 'asked', agentId: 'scout', isApproved: true }],
-      },
-      projectOf: () => null,
-      clock,
-    })
-    const found = list(owner, { agentId: 'scout', days: 7 }).stops
+    ])
+    const { stops: found, truncated } = await list(owner, { agentId: 'scout', days: 7 })
     expect(found).toMatchObject([
       {
         effect: 'POST api.test/v1 by http_request',
@@ -270,6 +290,7 @@ describe('what rules stopped', () => {
         approved: 1,
         proposal: {
           rule: { verdict: 'allow', excepts: 'asked' },
+          allows: expect.arrayContaining(['In work of every origin.']) as unknown,
           opens: expect.arrayContaining(['scout: POST api.test/v1 by http_request']) as unknown,
         },
       },
@@ -277,11 +298,60 @@ describe('what rules stopped', () => {
       { proposal: null, advice: expect.stringContaining('flotilla egress inspect api.test') },
       { proposal: null, advice: expect.stringContaining('no longer') },
     ])
-    expect(found[0]?.proposal?.opens.some((line) => line.startsWith('other'))).toBe(false)
+    expect(truncated).toBe(false)
+    // Neither the effects nor the approvals of other agents are read.
+    expect(asked).toEqual(['scout', 'scout'])
+  })
+
+  test('of an agent is listed however many effects of other agents came later', async () => {
+    const others = Array.from({ length: 300 }, () => stop({ agentId: 'other' }))
+    const { list } = await aList([...others, stop({})])
+    expect((await list(owner, { agentId: 'scout', days: 7 })).stops).toHaveLength(1)
+    expect(await list(owner, { agentId: null, days: 7 })).toMatchObject({
+      stops: { length: 200 },
+      truncated: true,
+    })
+  })
+
+  test.each<[string, Partial<EffectDetails>]>([
+    ['path', { path: `/${'a'.repeat(299)}` }],
+    ['host', { host: 'a'.repeat(300) }],
+    ['list of credentials', { credentials: Array.from({ length: 20 }, (_, at) => `k${at}`) }],
+  ])('gets no rule if its %s may have been cut', async (_what, more) => {
+    const { list } = await aList([stop({ effect: { ...effect, ...more } })])
+    const [found] = (await list(owner, { agentId: 'scout', days: 7 })).stops
+    expect(found).toMatchObject({ proposal: null, advice: expect.stringContaining('only the beginning') })
+  })
+
+  test('is decided one effect at a time, and other work is served between them', async () => {
+    let pauses = 0
+    let ran = 0
+    const loop: Pick<LoopShare, 'inSteps'> = {
+      inSteps: async (agentId, work) => {
+        // A person is served in turns, and is not charged.
+        expect(agentId).toBe(null)
+        for (;;) {
+          const step = work.next()
+          if (step.done === true) return step.value
+          pauses++
+          await Promise.resolve()
+          ran++
+        }
+      },
+    }
+    const { list } = await aList(
+      Array.from({ length: 150 }, (_none, at) => stop({ effect: { ...effect, path: `/v1/${at}` } })),
+      loop,
+    )
+    expect((await list(owner, { agentId: null, days: 7 })).stops).toHaveLength(150)
+    // A pause before each effect, and one before each decision of each proposed rule.
+    expect(pauses).toBeGreaterThanOrEqual(150 + 150 * 150)
+    expect(ran).toBe(pauses)
   })
 })
 
 describe('the reach of a credential', () => {
+  let isCut = false
   async function reachOf(more: {
     readonly hosts: readonly string[]
     readonly inspected?: readonly string[]
@@ -308,8 +378,11 @@ describe('the reach of a credential', () => {
       projectOf: () => null,
       rootOf: (agentId) => agentId,
       requireAgent: () => {},
+      loop: ownLoop(),
     })
-    return reach(owner, 'scout', 'github').ways.map(({ host, by, verdict }) => `${host} ${by} ${verdict}`)
+    const { ways, truncated } = await reach(owner, 'scout', 'github')
+    isCut = truncated
+    return ways.map(({ host, by, verdict }) => `${host} ${by} ${verdict}`)
   }
 
   test('names each bound host with each way, and the verdict that no request there can escape', async () => {
@@ -333,6 +406,14 @@ describe('the reach of a credential', () => {
     ])
     expect(await only(['*.one.test'], ['*'])).toEqual(['https://*.one.test'])
     expect(await only(['*.one.test'], ['*.test'])).toEqual(['https://*.one.test'])
+  })
+
+  test('is bounded, and says so', async () => {
+    const allowed = Array.from({ length: 600 }, (_none, at) => `h${at}.one.test`)
+    expect(await reachOf({ hosts: ['*.one.test'], allowed: allowed.slice(0, 500) })).toHaveLength(1000)
+    expect(isCut).toBe(false)
+    expect(await reachOf({ hosts: ['*.one.test'], allowed })).toHaveLength(1000)
+    expect(isCut).toBe(true)
   })
 
   test('is empty without permissions', async () => {

@@ -1,4 +1,5 @@
 import type { Credentials } from '@flotilla/egress/credentials'
+import type { LoopShare } from '@flotilla/foundation/intake'
 import { noSuchAgent } from '@flotilla/fleet/agents'
 import type { Agents } from '@flotilla/fleet/agents'
 import { rootOf } from '@flotilla/identity/events'
@@ -20,6 +21,8 @@ export interface PolicyDeskNeeds {
   readonly policy: Pick<PolicyStore, 'snapshot' | 'edit' | 'tryEdit'>
   readonly policyUse: Pick<PolicyUse, 'hits' | 'stops'>
   readonly checkEffect: CheckEffect
+  /** Takes turns on the event loop with other work. */
+  readonly loop: Pick<LoopShare, 'inSteps'>
   readonly credentials: Pick<Credentials, 'hostsOf'>
 }
 

@@ -1,9 +1,10 @@
 import type { PolicyReach } from '@flotilla/protocol/policy-api'
 import { isRemote, shownAddress } from '@flotilla/protocol/mcp-servers'
 import type { McpServers } from '@flotilla/protocol/mcp-servers'
+import type { LoopShare, StepWork } from '@flotilla/foundation/intake'
 import type { Settings } from '@flotilla/foundation/config'
 import type { Action, Caller, Decision, Guard } from '@flotilla/identity/access'
-import { furthestVerdict, plainHost } from '@flotilla/identity/policy'
+import { createFurthestVerdict, plainHost } from '@flotilla/identity/policy'
 import type { PolicyStore } from '@flotilla/identity/policy'
 import { coverageOf, parseHostPattern } from '@flotilla/egress/credentials'
 import type { HostPattern } from '@flotilla/egress/credentials'
@@ -12,9 +13,13 @@ import { listNamesHost } from '@flotilla/egress/egress'
 /**
  * Lists every host that could ever get a credential from an agent: the hosts that the owner bound it to, as far as
  * the agent may reach them, by each way on which a credential is filled in. A rule counts only if it applies whatever
- * the agent sends, so the list may name too many hosts and never too few. Problem `unknown-agent`.
+ * the agent sends, so the list may name too many hosts and never too few. Pauses
+ * between two hosts, so that other requests are served. Problem `unknown-agent`.
  */
-export type ReachOfCredential = (caller: Caller, agentId: string, credential: string) => PolicyReach
+export type ReachOfCredential = (caller: Caller, agentId: string, credential: string) => Promise<PolicyReach>
+
+/** The maximum number of listed ways; `truncated` says that there are more. */
+const waysMax = 1000
 
 type Way = PolicyReach['ways'][number]
 
@@ -27,15 +32,15 @@ export function createReachOfCredential(deps: {
   readonly serversOf: (agentId: string) => McpServers
   readonly projectOf: (agentId: string) => string | null
   readonly rootOf: (agentId: string) => string
+  readonly loop: Pick<LoopShare, 'inSteps'>
   readonly requireAgent: (agentId: string) => void
 }): ReachOfCredential {
-  return (caller, agentId, credential) => {
-    deps.guard(caller, { do: 'manage-credentials' })
-    deps.requireAgent(agentId)
+  function* list(agentId: string, credential: string): StepWork<PolicyReach> {
     const agent = { kind: 'agent', agentId, token: 'door', run: null } as const
     const use = deps.decide(agent, { do: 'use-credential', name: credential })
-    if (!use.allowed) return { agent_id: agentId, credential, refused: use.reason, ways: [] }
-    const { rules } = deps.policy.snapshot()
+    if (!use.allowed)
+      return { agent_id: agentId, credential, refused: use.reason, ways: [], truncated: false }
+    const furthest = createFurthestVerdict(deps.policy.snapshot().rules)
     const { allowed_hosts: lists, inspected_hosts: inspected } = deps.settings().egress
     const mayCall = deps.decide(agent, { do: 'call-api', api: 'http' }).allowed
     const mayBrowse = deps.decide(agent, { do: 'use-browser', browserAction: 'navigate' }).allowed
@@ -46,7 +51,7 @@ export function createReachOfCredential(deps: {
 
     function way(pattern: HostPattern, by: Way['by'], mcpServer?: string): Way {
       const tool = { program: 'connect', http_request: 'http_request', browser: 'browser', mcp: 'mcp' }[by]
-      const { verdict, rule } = furthestVerdict(rules, {
+      const { verdict, rule } = furthest({
         agent: agentId,
         ...(project === null ? {} : { project }),
         tool,
@@ -58,23 +63,43 @@ export function createReachOfCredential(deps: {
       return { host: coverageOf(pattern), by, verdict, rule }
     }
 
-    const ways = deps
-      .hostsOf(credential)
-      .flatMap((text) => parseHostPattern(text) ?? [])
-      .flatMap((pattern) => within(pattern, lists[deps.rootOf(agentId)]))
-      .flatMap((pattern) => [
-        ...(mayCall ? [way(pattern, 'http_request')] : []),
-        ...(mayCall && pattern.scheme === 'https' && inspected.some((host) => overlaps(pattern, host))
-          ? [way(pattern, 'program')]
-          : []),
-        ...(mayBrowse ? [way(pattern, 'browser')] : []),
-        ...(mayCall
-          ? servers
-              .filter(({ url }) => covers(pattern, url.hostname))
-              .map(({ name }) => way(pattern, 'mcp', name))
-          : []),
-      ])
-    return { agent_id: agentId, credential, refused: null, ways }
+    const waysTo = (pattern: HostPattern): readonly Way[] => [
+      ...(mayCall ? [way(pattern, 'http_request')] : []),
+      ...(mayCall && pattern.scheme === 'https' && inspected.some((host) => overlaps(pattern, host))
+        ? [way(pattern, 'program')]
+        : []),
+      ...(mayBrowse ? [way(pattern, 'browser')] : []),
+      ...(mayCall
+        ? servers
+            .filter(({ url }) => covers(pattern, url.hostname))
+            .map(({ name }) => way(pattern, 'mcp', name))
+        : []),
+    ]
+    const ways: Way[] = []
+    for (const text of deps.hostsOf(credential)) {
+      const bound = parseHostPattern(text)
+      if (bound === null) continue
+      for (const pattern of within(bound, lists[deps.rootOf(agentId)])) {
+        yield
+        ways.push(...waysTo(pattern))
+        if (ways.length > waysMax) {
+          return {
+            agent_id: agentId,
+            credential,
+            refused: null,
+            ways: ways.slice(0, waysMax),
+            truncated: true,
+          }
+        }
+      }
+    }
+    return { agent_id: agentId, credential, refused: null, ways, truncated: false }
+  }
+
+  return async (caller, agentId, credential) => {
+    deps.guard(caller, { do: 'manage-credentials' })
+    deps.requireAgent(agentId)
+    return deps.loop.inSteps(null, list(agentId, credential), 'finish')
   }
 }
 
