@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { headers as wireHeaders } from '@flotilla/protocol/headers'
 import { mcpAgentEndpoints } from '@flotilla/protocol/mcp-api'
+import { toolsCalledBy } from '@flotilla/protocol/mcp-messages'
 import { Problem } from '@flotilla/protocol/problem'
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { RunMesh } from '../mesh/run-mesh.ts'
@@ -46,9 +47,9 @@ export function createMeshFetch(deps: {
           body: typeof init.body === 'string' ? init.body : '',
         },
         timeoutMs: silenceMaxMs,
-        // The request may have had an effect, so it is not sent again after an absence of the mesh.
+        // A tool may have been called, so the request is not sent again after an absence of the mesh.
         waitForMesh: false,
-        hasEffect: method !== 'GET',
+        hasEffect: method === 'POST' && mayCallTool(init.body),
         signal: AbortSignal.any(signals),
       })
       return responseOf(reply)
@@ -56,6 +57,15 @@ export function createMeshFetch(deps: {
       if (error instanceof Problem) deps.onProblem(error)
       throw error
     }
+  }
+}
+
+/** True unless the body is known to call no tool, as those that open a session or list tools. */
+function mayCallTool(body: unknown): boolean {
+  try {
+    return toolsCalledBy(typeof body === 'string' ? JSON.parse(body) : null).length > 0
+  } catch {
+    return true
   }
 }
 

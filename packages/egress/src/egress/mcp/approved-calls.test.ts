@@ -9,6 +9,7 @@ import { startMcpWebServer } from '../../../../../tests/support/mcp-web-server.t
 import { startWebServer } from '../../../../../tests/support/web-server.ts'
 import type { WebServer } from '../../../../../tests/support/web-server.ts'
 import { systemClock } from '../../../../foundation/src/platform/system-clock.ts'
+import { silentLog } from '../../../../foundation/src/platform/log.ts'
 import { aHomeThatAsks, approvalIn } from '../../../../testing/src/approved-requests-harness.ts'
 import { person } from '../../../../testing/src/ledger-harness.ts'
 import { loopbackFetch } from '../../../../testing/src/loopback-fetch.ts'
@@ -46,9 +47,11 @@ function aDesk(web: WebServer, { policy = rules, path = '/mcp' } = {}) {
     credentials: aCredentialRoom({ values: { token: canary }, hosts: { token: [place] } }).open,
     isOver: () => false,
   }
+  const logged: string[] = []
   const calls = createApprovedCalls({
     ...exchanging,
     approved: effects,
+    log: { ...silentLog, warn: (_fields, line) => void logged.push(String(line)) },
     exchange: createExchangeWithServer({ ...exchanging, ask: () => {} }),
   })
   kinds[mcpApprovalKind] = calls.kind
@@ -68,12 +71,16 @@ function aDesk(web: WebServer, { policy = rules, path = '/mcp' } = {}) {
         params: { name, arguments: given, ...more },
       }),
     ).then(() => expect.fail('it was sent'), approvalIn)
-  return { ...home, current, approvals, confirm, call, send, place }
+  return { ...home, current, approvals, confirm, call, send, place, logged }
 }
 
 /** A server that answers every message with `answer`, or with what it returns for a tool call. */
-function aServer(answer: (request: IncomingMessage, response: ServerResponse, body: string) => void) {
+function aServer(
+  answer: (request: IncomingMessage, response: ServerResponse, body: string) => void,
+  end: (response: ServerResponse) => void = (response) => void response.writeHead(202).end(),
+) {
   return startWebServer((request, response) => {
+    if (request.method === 'DELETE') return end(response)
     const body = web.requests.findLast(({ url }) => url === request.url)?.body ?? ''
     if (body.includes('"initialize"')) {
       response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'session-1' })
@@ -210,6 +217,38 @@ describe('a tool call that a rule asks for', () => {
     const failed = await confirm(await call('write'))
     expect(failed).toMatchObject({ state: 'failed', detail: expect.stringContaining(words) })
     expect(server.requests.filter(({ body }) => body.includes('tools/call'))).toHaveLength(1)
+  })
+
+  test.each([
+    ['breaks off', true, (response: ServerResponse) => void response.destroy()],
+    [
+      'answers in part',
+      true,
+      (response: ServerResponse) => {
+        response.writeHead(200, { 'content-length': '100' }).write('x')
+        setImmediate(() => response.destroy())
+      },
+    ],
+    ['refuses', false, (response: ServerResponse) => void response.writeHead(405).end()],
+  ])('is done although the server %s when its session is ended', async (_what, isLogged, end) => {
+    const server = await aServer(said('the page is gone'), end)
+    const { call, confirm, logged } = aDesk(server)
+    expect(await confirm(await call('delete_page'))).toMatchObject({
+      state: 'done',
+      detail: 'The tool was called once and answered: the page is gone',
+    })
+    expect(server.requests.at(-1)?.method).toBe('DELETE')
+    expect(logged).toEqual(isLogged ? [expect.stringContaining('failed to end the session')] : [])
+  })
+
+  test('whose session cannot be opened fails, and nothing may have taken effect', async () => {
+    const server = await startWebServer((_request, response) => void response.destroy())
+    const { call, confirm } = aDesk(server)
+    expect(await confirm(await call('write'))).toMatchObject({
+      state: 'failed',
+      detail: expect.not.stringContaining('may have taken'),
+    })
+    expect(server.requests).toHaveLength(1)
   })
 
   test('of a server that cannot be reached fails before anything was called', async () => {

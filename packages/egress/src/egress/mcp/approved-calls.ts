@@ -4,6 +4,7 @@ import { jsonObjectSchema } from '@flotilla/protocol/json-value'
 import { shownAddress } from '@flotilla/protocol/mcp-servers'
 import type { McpServers, RemoteMcpServer } from '@flotilla/protocol/mcp-servers'
 import { Problem } from '@flotilla/protocol/problem'
+import type { Log } from '@flotilla/foundation/platform'
 import type { PolicyDecision } from '@flotilla/identity/policy'
 import type { ApprovalKind } from '@flotilla/work/approvals'
 import * as z from 'zod'
@@ -50,6 +51,7 @@ export function createApprovedCalls(deps: {
   /** Sends a message whose effect a person has approved. */
   readonly exchange: ExchangeWithServer
   readonly clock: Clock
+  readonly log: Log
 }): ApprovedCalls {
   const serverOf = (agentId: string, name: string) => requireServer(deps.serversOf(agentId), name)
   return {
@@ -94,7 +96,14 @@ export function createApprovedCalls(deps: {
             return await callInOwnSession(
               (message) => deps.exchange(caller, { server, url: null, ...message }, deadline.signal),
               call,
-              line.dispatching,
+              {
+                leaving: line.dispatching,
+                unended: (error) =>
+                  deps.log.warn(
+                    { agentId: caller.agentId, server, err: error },
+                    'failed to end the session of an approved tool call; the MCP server ends it by itself',
+                  ),
+              },
             )
           } finally {
             deadline.clear()

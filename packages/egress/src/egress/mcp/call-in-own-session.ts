@@ -25,12 +25,13 @@ export type SendMessage = (message: Message) => Promise<StreamedReply>
 
 /**
  * Calls a tool of an MCP server in a session that the mesh opens for this call: the session of the agent may have
- * ended while a person was asked. Returns the result as text. Problem `upstream-failed`, before or after `onLeaving`.
+ * ended while a person was asked. Returns the result as text. Problem `upstream-failed`, before or after `on.leaving`.
+ * Whether the server ends the session afterwards changes nothing about the call: `on.unended` gets the error.
  */
 export async function callInOwnSession(
   send: SendMessage,
   call: JsonObject,
-  onLeaving: () => void,
+  on: { readonly leaving: () => void; readonly unended: (error: unknown) => void },
 ): Promise<{ readonly text: string; readonly isError: boolean }> {
   const opened = await request(send, { id: 1, method: 'initialize', params: initialization })
   const headers: Record<string, string> = {
@@ -41,11 +42,11 @@ export async function callInOwnSession(
     const ready = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
     await readText(await send({ method: 'POST', headers: { ...asJson, ...headers }, body: ready }))
     const asked = { id: 2, method: 'tools/call', params: call }
-    const { result } = await request(send, asked, { headers, onLeaving })
+    const { result } = await request(send, asked, { headers, onLeaving: on.leaving })
     return resultText(result)
   } finally {
     if (opened.session !== undefined)
-      await send({ method: 'DELETE', headers, body: '' }).then(readText, () => '')
+      await send({ method: 'DELETE', headers, body: '' }).then(readText).catch(on.unended)
   }
 }
 

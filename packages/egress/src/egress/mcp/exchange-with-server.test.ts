@@ -201,16 +201,26 @@ describe('an exchange with an MCP server', () => {
 })
 
 describe('an exchange that breaks off', () => {
-  test('a broken exchange has an unknown outcome, unless it only listened or was never sent', async () => {
+  test('a broken exchange has an unknown outcome, unless it called no tool or was never sent', async () => {
     const { refused } = await aServer((_request, response) => void response.destroy())
-    expect(await refused({ body: '{}' })).toMatchObject({
+    const called = '{"method":"tools/call","params":{"name":"write"}}'
+    expect(await refused({ body: called })).toMatchObject({
       code: 'outcome-unknown',
       detail: expect.not.stringContaining(canary),
     })
-    expect(await refused({ method: 'GET' })).toMatchObject({ code: 'upstream-failed' })
+    for (const unknown of ['{"method":"tools/run"}', '[{"id":1', `[{"method":"ping"},${called}]`])
+      expect(await refused({ body: unknown })).toMatchObject({ code: 'outcome-unknown' })
+    for (const harmless of [
+      { method: 'GET' },
+      { method: 'DELETE' },
+      { body: '{"id":1,"method":"initialize","params":{}}' },
+      { body: '{"id":1,"method":"tools/list"}' },
+      { body: '{"method":"notifications/initialized"}' },
+    ] as const)
+      expect(await refused(harmless)).toMatchObject({ code: 'upstream-failed' })
     const closed = await aServer(() => {})
     await running.at(-1)?.close()
-    expect(await closed.refused({ body: '{}' })).toMatchObject({ code: 'upstream-failed' })
+    expect(await closed.refused({ body: called })).toMatchObject({ code: 'upstream-failed' })
   })
 })
 

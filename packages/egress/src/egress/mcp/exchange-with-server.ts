@@ -20,6 +20,7 @@ import type { CheckEffect } from '@flotilla/identity/policy'
 import { requireAllowed } from './require-allowed.ts'
 import type { AskCall } from './require-allowed.ts'
 import { requireServer } from './require-server.ts'
+import { serverEffects } from './server-effects.ts'
 import { createCleanPart } from './clean-parts.ts'
 import { agentShareLimits } from '@flotilla/foundation/intake'
 
@@ -39,7 +40,7 @@ export interface StreamedReply {
  * the agent names the server. Permission, filter, audit log and credentials are those of `http_request`; redirects
  * are reported and not followed. The caller must read the body to its end or abort the signal. Problems as for
  * `http_request`, `not-found` for a server that the agent does not have, and `outcome-unknown` if the exchange broke
- * off after it may have had an effect.
+ * off after a tool may have been called.
  */
 export type ExchangeWithServer = (
   caller: Caller,
@@ -154,7 +155,7 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
     } catch (error) {
       end({ problem: error instanceof Problem ? error.code : 'failed' })
       const scrubbedError = withoutSecrets(error, credentials.scrub)
-      throw hasLeft && !listens ? outcomeUnknown(scrubbedError) : scrubbedError
+      throw hasLeft && mayHaveEffect(exchange) ? outcomeUnknown(scrubbedError) : scrubbedError
     }
     const close = async (bytes: number, problem?: string): Promise<void> => {
       await reply.close()
@@ -177,6 +178,11 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
       cut: cut.signal,
     }
   }
+}
+
+/** True if the exchange calls a tool: opening, listing, listening and ending a session can be repeated. */
+function mayHaveEffect(exchange: ServerExchange): boolean {
+  return serverEffects(exchange).tools.length > 0
 }
 
 function tooManyExchanges(full: ShareFull): Problem {

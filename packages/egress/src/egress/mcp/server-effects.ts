@@ -1,27 +1,9 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import { toolsCalledBy } from '@flotilla/protocol/mcp-messages'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { readJsonAsWritten } from '@flotilla/foundation/intake'
 import type { EffectDetails } from '@flotilla/identity/policy'
-
-/**
- * The methods of MCP that call no tool: they open and end a session, list what a server has, and read. A method that is
- * not listed counts as a tool call of an unknown name.
- */
-const readingMethods: ReadonlySet<string> = new Set([
-  'initialize',
-  'ping',
-  'tools/list',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-  'resources/subscribe',
-  'resources/unsubscribe',
-  'prompts/list',
-  'prompts/get',
-  'completion/complete',
-  'logging/setLevel',
-])
 
 /** The tools that an exchange calls. */
 export interface ServerEffects {
@@ -45,20 +27,7 @@ export function serverEffects(exchange: { readonly method: string; readonly body
   } catch {
     return { tools: [null], body }
   }
-  const messages: readonly unknown[] = Array.isArray(message) ? message : [message]
-  return { tools: messages.flatMap(toolOf), body: JSON.stringify(message) }
-}
-
-function toolOf(message: unknown): readonly (string | null)[] {
-  if (!isJsonObject(message)) return [null]
-  const { method, params } = message
-  // An answer to a request of the server has no method.
-  if (method === undefined) return []
-  if (typeof method !== 'string') return [null]
-  if (readingMethods.has(method) || method.startsWith('notifications/')) return []
-  if (method !== 'tools/call' || !isJsonObject(params)) return [null]
-  const { name } = params
-  return [typeof name === 'string' ? name : null]
+  return { tools: toolsCalledBy(message), body: JSON.stringify(message) }
 }
 
 /** Returns the effects to decide about: one for each called tool, or the exchange itself if it only reads. Pure. */
