@@ -23,6 +23,11 @@ export const headers = {
   callPurpose: 'x-flotilla-call-purpose',
   /** On a streamed response from outside: status and headers of the remote server, as JSON in base64url. */
   farEnd: 'x-flotilla-far-end',
+  /**
+   * On the answer to a program's request that a person approved: the approval, if an equal request had asked for it
+   * before. The mesh sent one request and gives its answer to each of them.
+   */
+  joinedApproval: 'x-flotilla-joined-approval',
   webhookSignature: 'x-webhook-signature',
   /** Standard Webhooks: the signature covers the id and the timestamp too. */
   webhookId: 'webhook-id',

@@ -1,3 +1,4 @@
+import { isTerminal } from '../../protocol/src/run.ts'
 import { Problem } from '../../protocol/src/problem.ts'
 import { createEffectOnce } from '../../foundation/src/effects/effect-once.ts'
 import { silentLog } from '../../foundation/src/platform/log.ts'
@@ -32,6 +33,12 @@ export function aHomeThatAsks() {
     reason: 'A push changes the repository.',
   } as const
 
+  /** The agent in another run. */
+  function callerInOtherRun() {
+    const { id, origin: ofOther } = harness.chat('scout')
+    return { ...caller, run: { ...ticket, runId: id, origin: ofOther } }
+  }
+
   /** A process on the rows of the home. */
   function desk() {
     const kinds: Record<string, ApprovalKind> = {}
@@ -40,6 +47,7 @@ export function aHomeThatAsks() {
       kinds,
       notifyRun: () => {},
       originOf: (of) => originOf(of),
+      isOver: (id) => isTerminal(harness.ledger.queries.find(id)?.state ?? 'cancelled'),
       runCosts: () => null,
       log: silentLog,
     })
@@ -74,7 +82,7 @@ export function aHomeThatAsks() {
     }
     return { approvals, approved, ask, confirm }
   }
-  return { ...harness, caller, decision, runId, opened, desk }
+  return { ...harness, caller, callerInOtherRun, decision, runId, opened, desk }
 }
 
 /** The id of the approval that a refused effect waits for; throws any other error. */

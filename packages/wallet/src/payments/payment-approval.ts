@@ -1,7 +1,7 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { PaymentView } from '@flotilla/protocol/wallet-payments'
 import type { ChainName } from '@flotilla/protocol/wallet-api'
-import type { ApprovalKind, RequireInTime } from '@flotilla/work/approvals'
+import type { ApprovalKind } from '@flotilla/work/approvals'
 import type { Kernel } from '@flotilla/identity/kernel'
 import type { CheckEffect } from '@flotilla/identity/policy'
 import { keepingRefusals } from '@flotilla/foundation/storage'
@@ -31,11 +31,7 @@ interface Deps extends Pick<Kernel, 'database' | 'clock'> {
 /** Returns payments as a kind of approval: what a person sees, and the signature after the person confirms. */
 export function createPaymentApproval({ table, signing, inTime, sent, ...deps }: Deps): ApprovalKind {
   /** Assesses a confirmed payment again, because chain and prices have moved, then signs and sends it. */
-  async function carryOut(
-    args: JsonObject,
-    approvedBy: string,
-    requireInTime: RequireInTime,
-  ): Promise<string> {
+  async function carryOut(args: JsonObject, approvedBy: string, requireInTime: () => void): Promise<string> {
     const shown = approvedPaymentSchema.parse(args)
     const { agent_id: agentId, chain, key, run_id: runId, order } = shown
     const contract = contractOf(order)
@@ -68,8 +64,8 @@ export function createPaymentApproval({ table, signing, inTime, sent, ...deps }:
       const repeats = does === null ? [] : deps.repeatsOf({ does, key }, deps.clock.now())
       return { subject, summary, consequences: lines, price: fee, repeats }
     },
-    carryOut: (person, args, requireInTime = () => {}) =>
-      carryOut(args, person.person ?? person.channel, requireInTime),
+    carryOut: (person, args, line) =>
+      carryOut(args, person.person ?? person.channel, line?.requireInTime ?? (() => {})),
     ifCutOff: 'again',
     wasDone: (args) => {
       const intent = table.findByKey(approvedPaymentSchema.parse(args).key)

@@ -23,8 +23,13 @@ export interface PolicyEffect {
   readonly rule: string
 }
 
-/** Throws the Problem `approval-expired` if the time limit of a confirmed approval has passed. */
-export type RequireInTime = () => void
+/** How a confirmed action is carried out. */
+export interface ConfirmedLine {
+  /** Throws the Problem `approval-expired` if the time limit of the approval has passed. */
+  readonly requireInTime: () => void
+  /** The run that the action is carried out for, the first that still waits; null if no run requested it. */
+  readonly runId: string | null
+}
 
 /**
  * One kind of action that needs approval: who may request it, what it will do, and how it is carried out. New kinds
@@ -38,9 +43,9 @@ export interface ApprovalKind {
   /**
    * Carries the action out on behalf of the person who confirmed it, and returns a description of the result. If it
    * throws a Problem, the action has failed with that detail. `ifCutOff` says what a restarted mesh does with an
-   * interrupted action. `carryOut` calls `requireInTime` right before an irreversible step if time passes before.
+   * interrupted action. `carryOut` calls `line.requireInTime` right before an irreversible step if time passes before.
    */
-  carryOut(person: PersonAtTerminal, args: JsonObject, requireInTime?: RequireInTime): Promise<string>
+  carryOut(person: PersonAtTerminal, args: JsonObject, line?: ConfirmedLine): Promise<string>
   readonly ifCutOff: 'again' | 'unknown'
   /** For an interrupted action that may be repeated: returns a description if the action was completed; else null. */
   wasDone(args: JsonObject): string | null

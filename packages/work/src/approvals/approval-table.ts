@@ -119,15 +119,25 @@ export function createApprovalTable(database: Database) {
         .map((row) => String(row['run_id']))
         .filter((one) => one !== runId),
     ],
-    /** Records that the run no longer waits for the approval, which then belongs to the next waiting run, if any. */
-    leave: (id: string, runId: string): void => {
+    /**
+     * Records that the run, or for null no run, no longer waits for the approval, which then belongs to the next
+     * waiting run, if any, and shows its origin.
+     */
+    leave: (id: string, runId: string | null): void => {
       database.prepare('DELETE FROM approval_runs WHERE approval_id = ? AND run_id = ?').run(id, runId)
-      database
+      const { changes } = database
         .prepare(
           `UPDATE approvals SET run_id = (SELECT run_id FROM approval_runs WHERE approval_id = ?1 ORDER BY rowid LIMIT 1)
-           WHERE id = ?1 AND run_id = ?2`,
+           WHERE id = ?1 AND run_id IS ?2`,
         )
         .run(id, runId)
+      if (changes === 0) return
+      database
+        .prepare(
+          `UPDATE approvals SET origin = coalesce((SELECT origin FROM runs WHERE runs.id = approvals.run_id), origin)
+           WHERE id = ?`,
+        )
+        .run(id)
     },
     pendingCount: () => count("SELECT count(*) AS count FROM approvals WHERE state = 'pending'"),
     pendingCountOf: (requester: string) =>

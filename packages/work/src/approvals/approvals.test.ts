@@ -1,10 +1,12 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
+import { isTerminal } from '@flotilla/protocol/run'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
 import type { Guard } from '../../../identity/src/access/action.ts'
 import type { Caller } from '../../../identity/src/access/caller.ts'
+import type { Origin } from '@flotilla/protocol/origin'
 import type { PersonNow } from '../../../identity/src/events/index.ts'
 import { aLedgerHarness, migrated } from '../../../testing/src/ledger-harness.ts'
 import type { RunTasks } from '../runs/ledger/run-tasks.ts'
@@ -34,6 +36,7 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
   })
   const done: JsonObject[] = []
   const by: Caller[] = []
+  const runs: (string | null)[] = []
   let broken = false
   approvals = createApprovals({
     ...harness,
@@ -47,7 +50,8 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
           consequences: [`${JSON.stringify(args['what'])} is gone.`],
           price: 'Wiping costs nothing.',
         }),
-        carryOut: async (_person, args) => {
+        carryOut: async (_person, args, line) => {
+          runs.push(line?.runId ?? null)
           if (broken) throw new Problem('conflict', { detail: 'it moved' })
           done.push(args)
           by.push(_person)
@@ -59,6 +63,7 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
     },
     notifyRun: harness.ledger.delivery.notifyRun,
     originOf: (caller) => originOf(caller),
+    isOver: (id) => isTerminal(harness.ledger.queries.find(id)?.state ?? 'cancelled'),
     runCosts: () => null,
     log: silentLog,
   })
@@ -69,6 +74,8 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
     done,
     /** The people who carried it out, in order. */
     by,
+    /** The runs that it was carried out for, in order. */
+    runs,
     breakIt: () => (broken = true),
     ask: (what = 'all', caller: Caller = operator) => made.ask(caller, { kind: 'wipe', args: { what } }),
   }
@@ -367,5 +374,46 @@ describe('the run that asked', () => {
     harness.ledger.lifecycle.cancelRun(person, run.id)
     expect(harness.approvals.read(person, row.id)).toMatchObject({ state: 'cancelled' })
     await harness.ledger.close()
+  })
+
+  const inRun = ({ id, origin }: { readonly id: string; readonly origin: Origin }): Caller => ({
+    ...operator,
+    run: { ...ticket, runId: id, origin },
+  })
+  const ticket = { agentId: 'operator', fence: 1, budgetUsd: null, budgetTokens: null, taskId: null }
+
+  test.each(['cancelled', 'done', 'failed'] as const)(
+    'an approval that a second run joined stays when the first run is %s, and is carried out for the second',
+    async (state) => {
+      const { approvals, ask, chat, database, ledger, runs } = aHarness()
+      const [first, second] = [chat('operator'), chat('operator')]
+      const row = ask('all', inRun(first))
+      database
+        .prepare("UPDATE runs SET origin = json_set(origin, '$.channel', 'hook') WHERE id = ?")
+        .run(second.id)
+      ask('all', inRun(second))
+      approvals.runSettled({ ...first, state } as never)
+      expect(approvals.read(person, row.id)).toMatchObject({
+        state: 'pending',
+        run_id: second.id,
+        origin: { channel: 'hook' },
+      })
+      await approvals.confirm(person, row)
+      expect(runs).toEqual([second.id])
+      await ledger.close()
+    },
+  )
+
+  test('an approval whose run has ended belongs to a run that joins it later', async () => {
+    const { approvals, ask, chat, database, ledger, runs } = aHarness()
+    const [first, second] = [chat('operator'), chat('operator')]
+    const row = ask('all', inRun(first))
+    database.prepare("UPDATE runs SET state = 'done', ended_at = 1 WHERE id = ?").run(first.id)
+    approvals.runSettled({ ...first, state: 'done' } as never)
+    expect(approvals.read(person, row.id)).toMatchObject({ state: 'pending', run_id: first.id })
+    ask('all', inRun(second))
+    await approvals.confirm(person, row)
+    expect(runs).toEqual([second.id])
+    await ledger.close()
   })
 })

@@ -40,7 +40,10 @@ export interface Approvals {
   read(caller: Caller, id: string): ApprovalView
   view(row: ApprovalRecord): ApprovalView
   pendingCount(): number
-  /** Cancels pending approvals that only the cancelled run waits for, in the transaction that settles it. */
+  /**
+   * Gives pending approvals that further runs wait for to the next of them, and cancels those that only a cancelled run
+   * waits for, in the transaction that settles the run.
+   */
   runSettled(run: SettledRun): void
   /** Cancels approvals about a deleted agent. */
   forget(agentId: string): void
@@ -61,6 +64,7 @@ export interface ApprovalsDeps {
   readonly identityEvents: Pick<IdentityEvents, 'personOf'>
   readonly notifyRun: NotifyRun
   readonly originOf: (caller: Caller) => Origin
+  readonly isOver: (runId: string) => boolean
   /** Returns the costs of a run that waits for an approval; null if the run has ended. */
   readonly runCosts: (runId: string) => WaitingRunCosts | null
   readonly clock: Clock
@@ -76,6 +80,7 @@ export interface ApprovalsDeps {
  * - A3 Only a person at the terminal or the dashboard can confirm, but no agent, chat or program. Without an answer
  *   nothing is confirmed.
  * - A4 The requesting run waits for the decision and is notified of each outcome in words.
+ * - A5 An approval that several runs wait for is carried out for the first of them that has not ended.
  */
 export function createApprovals(deps: ApprovalsDeps): Approvals {
   const { clock, log, guard } = deps
@@ -133,11 +138,10 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     view,
     pendingCount: table.pendingCount,
     runSettled: (run) => {
-      if (run.state !== 'cancelled') return
       for (const row of table.pendingOfRun(run.id)) {
         const isAlone = table.runsOf(row).every((one) => one === run.id)
         if (!isAlone) table.leave(row.id, run.id)
-        else
+        else if (run.state === 'cancelled')
           move(row, {
             to: 'cancelled',
             by: 'system',

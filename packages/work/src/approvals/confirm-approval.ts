@@ -100,7 +100,7 @@ export async function carryOut(
     }
     if (!kind)
       throw new Problem('unprocessable', { detail: `this release does not know the kind ${row.kind}` })
-    end = { to: 'done', detail: await kind.carryOut(person, row.args, requireInTime) }
+    end = { to: 'done', detail: await kind.carryOut(person, row.args, { requireInTime, runId: row.runId }) }
   } catch (error) {
     deps.log.error(
       { approvalId: row.id, kind: row.kind, err: error },

@@ -16,7 +16,7 @@ import type { PolicyEffects } from './policy-effects.ts'
 import { approvalPeopleRoutes } from './people.routes.ts'
 import type { WorkKernel } from '../events/index.ts'
 
-export type { ApprovalKind, ApprovalKinds, PolicyEffect, RequireInTime } from './approval-kind.ts'
+export type { ApprovalKind, ApprovalKinds, ConfirmedLine, PolicyEffect } from './approval-kind.ts'
 export type { AskApproval, RequestedApproval } from './ask-approval.ts'
 export type { ApprovalRecord } from './approval-record.ts'
 export type { Approvals } from './approvals.ts'
@@ -60,6 +60,7 @@ export function approvalsModule(kernel: WorkKernel, needs: Needs): MeshModule<Ap
     kinds,
     notifyRun: needs.runs.delivery.notifyRun,
     originOf: (caller) => originOfWork(needs.runs.queries, caller),
+    isOver: (runId) => isTerminal(needs.runs.queries.find(runId)?.state ?? 'cancelled'),
     runCosts: (runId) => (costs === null ? null : costsOfWaiting(needs.runs.queries, costs, runId)),
   })
   const table = createApprovalTable(kernel.database)

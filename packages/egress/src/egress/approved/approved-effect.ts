@@ -5,7 +5,7 @@ import { isTerminal } from '@flotilla/protocol/run'
 import type { EffectOnce, OutsideLine } from '@flotilla/foundation/effects'
 import type { Caller } from '@flotilla/identity/access'
 import type { PolicyDecision } from '@flotilla/identity/policy'
-import type { AskApproval, RequestedApproval, RequireInTime } from '@flotilla/work/approvals'
+import type { AskApproval, ConfirmedLine, RequestedApproval } from '@flotilla/work/approvals'
 import type { RunQueries } from '@flotilla/work/runs'
 import * as z from 'zod'
 
@@ -38,10 +38,13 @@ export interface ApprovedEffects {
     kind: string,
     effect: { readonly decision: PolicyDecision; readonly args: JsonObject },
   ): RequestedApproval
-  /** Carries an approved effect out, once. Problem `conflict` if its run has ended. */
+  /**
+   * Carries an approved effect out, once, for the first run that still waits for it. Problem `conflict` if all of them
+   * have ended.
+   */
   once<Reply>(
     args: JsonObject,
-    requireInTime: RequireInTime,
+    confirmed: ConfirmedLine | undefined,
     send: (caller: AgentCaller, line: OutsideLine) => Promise<Reply>,
   ): Promise<Reply>
 }
@@ -61,14 +64,17 @@ export function createApprovedEffects(deps: ApprovedEffectsDeps): ApprovedEffect
       const of = { agent_id: caller.agentId, run_id: run.runId, once: deps.newId('call'), fence: run.fence }
       return deps.ask(caller, { kind, args: { ...args, ...of, rule: rule ?? '', because: reason } })
     },
-    once: async (args, requireInTime, send) => {
-      const { agent_id: agentId, run_id: runId, once, fence } = approvedEffectSchema.parse(args)
+    once: async (args, confirmed, send) => {
+      const { agent_id: agentId, run_id: askedBy, once, fence: askedWith } = approvedEffectSchema.parse(args)
+      // The approval keeps one run from its confirmation on, so that a restart finds the row of the effect.
+      const runId = confirmed?.runId ?? askedBy
       const run = deps.runs.find(runId)
-      if (run === null || isTerminal(run.state)) {
+      if (run === null || run.agentId !== agentId || isTerminal(run.state)) {
         throw new Problem('conflict', {
           detail: 'the run that requested this has ended, so nothing was sent',
         })
       }
+      const fence = runId === askedBy ? askedWith : run.fence
       const { budgetUsd, budgetTokens, taskId, origin } = run
       const ticket = { agentId, runId, fence, origin, budgetUsd, budgetTokens, taskId }
       const caller: AgentCaller = { kind: 'agent', agentId, token: 'door', run: ticket }
@@ -77,7 +83,7 @@ export function createApprovedEffects(deps: ApprovedEffectsDeps): ApprovedEffect
         send(caller, {
           signal,
           dispatching: () => {
-            requireInTime()
+            confirmed?.requireInTime()
             dispatching()
           },
         }),

@@ -59,10 +59,10 @@ export function createApprovedRequests(deps: {
           price: 'Sending the request calls no model and costs nothing.',
         }
       },
-      carryOut: async (_person, args, requireInTime = () => {}) => {
+      carryOut: async (_person, args, confirmed) => {
         const { url, method, headers, body, timeout_ms } = argsSchema.parse(args)
         const request = { url, method, headers, body, timeout_ms }
-        const reply = await deps.approved.once(args, requireInTime, (caller, line) =>
+        const reply = await deps.approved.once(args, confirmed, (caller, line) =>
           deps.send(caller, request, { ...line, gone: neverGone }),
         )
         return answerWords(reply)

@@ -51,7 +51,7 @@ function aDesk(web: WebServer, { policy = rules, path = '/mcp' } = {}) {
   const calls = createApprovedCalls({
     ...exchanging,
     approved: effects,
-    log: { ...silentLog, warn: (_fields, line) => void logged.push(String(line)) },
+    log: { ...silentLog, warn: (_fields, line) => void logged.push(line) },
     exchange: createExchangeWithServer({ ...exchanging, ask: () => {} }),
   })
   kinds[mcpApprovalKind] = calls.kind

@@ -83,9 +83,9 @@ export function createApprovedCalls(deps: {
           price: 'The call uses no model; the server may charge for it.',
         }
       },
-      carryOut: async (_person, args, requireInTime = () => {}) => {
+      carryOut: async (_person, args, confirmed) => {
         const { server, server_sha256: bound, call } = argsSchema.parse(args)
-        const reply = await deps.approved.once(args, requireInTime, async (caller, line) => {
+        const reply = await deps.approved.once(args, confirmed, async (caller, line) => {
           if (serverDigest(serverOf(caller.agentId, server)) !== bound) {
             throw new Problem('approval-changed', {
               detail: `the address or the headers of the MCP server ${server} have changed since the call was approved, so nothing was sent`,

@@ -9,6 +9,7 @@ import { createKeptBodyTable, keptBodyLimits } from './kept-body-table.ts'
 import { createOpenAnswers } from './open-answers.ts'
 import { createProgramRequests, programRequestKind } from './program-requests.ts'
 import type { AskedRequest } from '../terminate/asked-request.ts'
+import type { Approvals } from '@flotilla/work/approvals'
 import type { SendKept } from './send-kept.ts'
 
 const dayMs = 24 * 3600 * 1000
@@ -52,7 +53,17 @@ function aProgramHome(holdMs = 0) {
       requests.ask(asked(body, more)).then(() => expect.fail('it was answered'), approvalIn)
     return { approvals, requests, confirm, asked, ask, held, bodies }
   }
-  return { ...home, opened }
+  /** How many further runs wait for an approval. */
+  const joined = (id: string): number =>
+    Number(
+      home.database.prepare('SELECT count(*) AS n FROM approval_runs WHERE approval_id = ?').get(id)?.['n'],
+    )
+  /** Ends a run, and says so as the ledger does. */
+  function endRun(approvals: Pick<Approvals, 'runSettled'>, id: string, state: 'cancelled' | 'done'): void {
+    home.database.prepare('UPDATE runs SET state = ?, ended_at = 1 WHERE id = ?').run(state, id)
+    approvals.runSettled({ ...home.ledger.queries.find(id), state } as never)
+  }
+  return { ...home, opened, joined, endRun }
 }
 
 /** An outside world that records what reaches it. */
@@ -195,6 +206,41 @@ describe('a program that is held open', () => {
     expect(kept.open).toBe(0)
   })
 
+  test('gets a copy of the answer, which says so, if an equal request of another run asked before', async () => {
+    const { reached, send } = aWorld()
+    const home = aProgramHome(60_000)
+    const { requests, asked, approvals, confirm } = home.opened(send)
+    const first = requests.ask(asked('one'))
+    await expect.poll(() => approvals.pendingCount()).toBe(1)
+    const id = approvals.list(person, { open: true, limit: 1 })[0]?.id ?? ''
+    const second = requests.ask(asked('one', { caller: home.callerInOtherRun() }))
+    const repeated = requests.ask(asked('one'))
+    await expect.poll(() => home.joined(id)).toBe(1)
+    await confirm(id)
+    expect(await first).toEqual(answer)
+    const copy = { ...answer, headers: ['X-A', 'b', 'x-flotilla-joined-approval', id] }
+    expect(await Promise.all([second, repeated])).toEqual([copy, copy])
+    expect(reached).toEqual(['one'])
+  })
+
+  test.each(['cancelled', 'done'] as const)(
+    'gets its answer although the run that asked first is %s',
+    async (state) => {
+      const { reached, send } = aWorld()
+      const home = aProgramHome(60_000)
+      const { requests, asked, approvals, confirm } = home.opened(send)
+      void requests.ask(asked('one')).catch(() => {})
+      await expect.poll(() => approvals.pendingCount()).toBe(1)
+      const id = approvals.list(person, { open: true, limit: 1 })[0]?.id ?? ''
+      const second = requests.ask(asked('one', { caller: home.callerInOtherRun() }))
+      await expect.poll(() => home.joined(id)).toBe(1)
+      home.endRun(approvals, home.runId, state)
+      expect(await confirm(id)).toMatchObject({ state: 'done' })
+      expect(await second).toMatchObject({ status: 200, headers: expect.arrayContaining([id]) as unknown })
+      expect(reached).toEqual(['one'])
+    },
+  )
+
   test('gets the refusal of a person', async () => {
     const { requests, asked, approvals } = aProgramHome(60_000).opened(aWorld().send)
     const refused = requests.ask(asked('one')).catch((error: unknown) => error)
@@ -245,7 +291,8 @@ const killPoints = ['never', 'before the row', 'after the row', 'after it left']
 type KillPoint = (typeof killPoints)[number]
 
 type Step =
-  | { readonly do: 'ask'; readonly body: string }
+  | { readonly do: 'ask'; readonly body: string; readonly run: number }
+  | { readonly do: 'end'; readonly run: number; readonly state: 'cancelled' | 'done' }
   | { readonly do: 'confirm'; readonly at: number; readonly kill: KillPoint }
   | { readonly do: 'cancel'; readonly at: number }
   | { readonly do: 'pass'; readonly ms: number }
@@ -254,7 +301,12 @@ type Step =
 describe('any series of requests of programs, approvals, expiries and kills', () => {
   const at = fc.nat(5)
   const step: fc.Arbitrary<Step> = fc.oneof(
-    fc.record({ do: fc.constant('ask' as const), body: fc.constantFrom('a', 'b', 'c') }),
+    fc.record({ do: fc.constant('ask' as const), body: fc.constantFrom('a', 'b', 'c'), run: fc.nat(2) }),
+    fc.record({
+      do: fc.constant('end' as const),
+      run: fc.nat(2),
+      state: fc.constantFrom('cancelled' as const, 'done' as const),
+    }),
     fc.record({ do: fc.constant('confirm' as const), at, kill: fc.constantFrom(...killPoints) }),
     fc.record({ do: fc.constant('cancel' as const), at }),
     fc.record({ do: fc.constant('pass' as const), ms: fc.constantFrom(1000, dayMs / 2, dayMs) }),
@@ -265,6 +317,8 @@ describe('any series of requests of programs, approvals, expiries and kills', ()
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
         const home = aProgramHome()
+        const callers = [home.caller, home.callerInOtherRun(), home.callerInOtherRun()]
+        const ended = new Set<string>()
         const left = new Map<string, number>()
         const approved = new Map<string, number>()
         const bodyOf = new Map<string, string>()
@@ -291,8 +345,15 @@ describe('any series of requests of programs, approvals, expiries and kills', ()
           await mesh.approvals.resume()
         }
         for (const one of steps) {
-          if (one.do === 'ask') bodyOf.set(await mesh.ask(one.body), one.body)
-          else if (one.do === 'pass') await home.clock.advance(one.ms)
+          const caller = callers[('run' in one ? one.run : 0) % callers.length]
+          if (one.do === 'ask') {
+            if (caller === undefined || ended.has(caller.run.runId)) continue
+            bodyOf.set(await mesh.ask(one.body, { caller }), one.body)
+          } else if (one.do === 'end') {
+            if (caller === undefined || ended.has(caller.run.runId)) continue
+            ended.add(caller.run.runId)
+            home.endRun(mesh.approvals, caller.run.runId, one.state)
+          } else if (one.do === 'pass') await home.clock.advance(one.ms)
           else if (one.do === 'restart') await restart()
           else {
             const ids = [...bodyOf.keys()]

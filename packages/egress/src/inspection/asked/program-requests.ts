@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { headers } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
 import type { HeldBytes, LoopShare } from '@flotilla/foundation/intake'
 import type { Database } from '@flotilla/foundation/storage'
-import type { ApprovalKind, RequestedApproval } from '@flotilla/work/approvals'
+import type { ApprovalKind, ConfirmedLine, RequestedApproval } from '@flotilla/work/approvals'
 import * as z from 'zod'
 import {
   addressInLine,
@@ -60,15 +62,18 @@ export interface ProgramRequestsDeps {
 /**
  * Requests of ordinary programs to inspected hosts that a rule of the owner asks for. The approval binds method,
  * address, headers and the SHA-256 of the body; the mesh itself sends them once, and the program is not needed again.
+ * Equal requests of one agent, also of several runs, join one approval: one request is sent, and each program that is
+ * held open gets a copy of its answer, all but the first with the header that says so.
  */
 export function createProgramRequests(deps: ProgramRequestsDeps): ProgramRequests {
   const { approved, bodies, answers } = deps
 
-  async function carryOut(args: Parameters<ApprovalKind['carryOut']>[1], requireInTime: () => void) {
-    const { once, host, port, method, path, headers, body_sha256: sha256 } = argsSchema.parse(args)
+  async function carryOut(args: JsonObject, confirmed: ConfirmedLine | undefined) {
+    const kept = argsSchema.parse(args)
+    const { once, host, port, body_sha256: sha256 } = kept
     answers.sending(once)
     try {
-      const reply = await approved.once(args, requireInTime, async (caller, line) => {
+      const reply = await approved.once(args, confirmed, async (caller, line) => {
         const body = bodies.read(once)
         if (body === null || (await wholeBody(deps, caller.agentId, body)).sha256 !== sha256) {
           throw new Problem('approval-changed', {
@@ -77,7 +82,7 @@ export function createProgramRequests(deps: ProgramRequestsDeps): ProgramRequest
         }
         const answer = await deps.send(
           caller,
-          { destination: { host, port }, method, path, headers, body },
+          { destination: { host, port }, method: kept.method, path: kept.path, headers: kept.headers, body },
           line,
         )
         if (answer.isCut) answers.refuse(once, cutAnswer(answer.status))
@@ -93,7 +98,7 @@ export function createProgramRequests(deps: ProgramRequestsDeps): ProgramRequest
 
   /** Stores approval and body in one transaction; an equal request that waits already is joined. */
   function keep(asked: AskedRequest, body: WholeBody): RequestedApproval {
-    const { caller, destination, method, path, headers, credentials, decision } = asked
+    const { caller, destination, method, path, headers: written, credentials, decision } = asked
     return deps.database.transaction(() => {
       const row = approved.ask(caller, programRequestKind, {
         decision,
@@ -101,9 +106,9 @@ export function createProgramRequests(deps: ProgramRequestsDeps): ProgramRequest
           ...destination,
           method,
           path,
-          headers: [...headers],
+          headers: [...written],
           body_sha256: body.sha256,
-          body: [...describeBody(body.bytes, { path, headers, sha256: body.sha256 })],
+          body: [...describeBody(body.bytes, { path, headers: written, sha256: body.sha256 })],
           credentials: [...credentials],
         },
       })
@@ -117,14 +122,22 @@ export function createProgramRequests(deps: ProgramRequestsDeps): ProgramRequest
     kind: {
       action: () => ({ do: 'call-api', api: 'http' }),
       describe: (args) => {
-        const { agent_id: subject, host, port, method, path, headers, ...more } = argsSchema.parse(args)
+        const {
+          agent_id: subject,
+          host,
+          port,
+          method,
+          path,
+          headers: written,
+          ...more
+        } = argsSchema.parse(args)
         const address = `https://${textOf({ host, port })}${path}`
         return {
           subject,
           summary: `send ${method} ${addressInLine(address)} for a program`,
           consequences: [
             `The mesh sends ${method} ${wholeAddress(address)} for a program of ${subject}, once.`,
-            ...headerWords(headers),
+            ...headerWords(written),
             ...more.body,
             ...(more.credentials.length === 0
               ? []
@@ -134,7 +147,7 @@ export function createProgramRequests(deps: ProgramRequestsDeps): ProgramRequest
           price: 'Sending the request calls no model and costs nothing.',
         }
       },
-      carryOut: (_person, args, requireInTime = () => {}) => carryOut(args, requireInTime),
+      carryOut: (_person, args, confirmed) => carryOut(args, confirmed),
       // The record of effects says whether the request has left; `carryOut` asks it.
       ifCutOff: 'again',
       wasDone: () => null,
@@ -163,7 +176,9 @@ export function createProgramRequests(deps: ProgramRequestsDeps): ProgramRequest
       if (ms === 0) throw late()
       const release = asked.keepOpen()
       try {
-        return await answers.wait(onceOf(row.args), { ms, late, signal: asked.signal })
+        const answer = await answers.wait(onceOf(row.args), { ms, late, signal: asked.signal })
+        if (row.joined !== true) return answer
+        return { ...answer, headers: [...answer.headers, headers.joinedApproval, row.id] }
       } finally {
         release()
       }
