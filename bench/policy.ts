@@ -20,6 +20,8 @@ const kinds = {
   'by pattern of credentials, without a host': (at: number) => `{ credential: 'key_${at}_*', tool: '*' }`,
   'by condition alone': (at: number) =>
     `{ agent: '*' }, when: 'path.startsWith("/x${at}/") && method == "PUT"'`,
+  'by condition alone, within a path': (at: number) =>
+    `{ agent: '*' }, when: 'path.contains("/x${at}/") && method == "POST"'`,
 } as const satisfies Record<string, (at: number) => string>
 type Kind = keyof typeof kinds
 

@@ -1,5 +1,6 @@
 import { compileFoldedPattern, compilePathPattern } from '../access/index.ts'
 import { compileCondition } from './condition.ts'
+import type { ConditionKeys } from './condition-keys.ts'
 import type { Condition } from './condition.ts'
 import { conditionValues } from './condition-values.ts'
 import type { ConditionValues } from './condition-values.ts'
@@ -18,6 +19,8 @@ export interface PolicyRule {
   readonly match: Match
   readonly when: string | null
   readonly excepts: readonly string[]
+  /** By what the condition is found; empty without one. */
+  readonly conditionKeys: ConditionKeys
   readonly matches: (asked: AskedEffect) => boolean
 }
 
@@ -101,6 +104,7 @@ export function compileRule(
     match,
     when: when ?? null,
     excepts: written.excepts ?? [],
+    conditionKeys: condition?.keys ?? new Map(),
     matches: (asked) => {
       for (const test of tests) {
         const result = test(asked)

@@ -1,5 +1,7 @@
 import { Environment } from '@marcbachmann/cel-js'
 import type { ASTNode } from '@marcbachmann/cel-js'
+import { conditionKeys } from './condition-keys.ts'
+import type { ConditionKeys } from './condition-keys.ts'
 import { conditionVariables } from './condition-values.ts'
 import type { ConditionValues, ConditionVariable } from './condition-values.ts'
 import { compileMayHold } from './may-hold.ts'
@@ -47,6 +49,7 @@ for (const [name, type] of Object.entries(conditionVariables)) language.register
 
 export interface Condition {
   readonly variables: readonly ConditionVariable[]
+  readonly keys: ConditionKeys
   /** Evaluates the condition; null if the evaluation failed. */
   holds(values: ConditionValues): boolean | null
 }
@@ -67,6 +70,7 @@ export function compileCondition(text: string): Condition | { readonly fault: st
     const mayHold = compileMayHold(evaluate.ast)
     return {
       variables: [...variables],
+      keys: conditionKeys(evaluate.ast, variables),
       holds: (values) => {
         try {
           return mayHold(values) && evaluate(values) === true

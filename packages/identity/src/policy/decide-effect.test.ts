@@ -280,6 +280,34 @@ describe('the index of rules', () => {
     .map((all) => all.join(''))
   const path = pieces(piece.filter((text) => !text.includes('*'))).map((rest) => `/${rest}`)
   const names = (...given: readonly string[]) => some(fc.constantFrom(...given))
+  /** Conditions whose comparisons rules are found by, with others that decide by being hidden. */
+  const comparison = fc.constantFrom(
+    'path.startsWith("/a/")',
+    'path.startsWith("/a")',
+    'path.endsWith("/b")',
+    'path.endsWith("b")',
+    'path == "/a/b"',
+    '"/a" == path',
+    'path in ["/a", "/b/a"]',
+    'path.contains("a")',
+    'method == "GET"',
+    'method in ["GET", "POST"]',
+    'method != "GET"',
+    'agent == "a"',
+    'agent == "A"',
+    'project == "p"',
+    'host == "a.test"',
+    'mcp_server == "m"',
+    'chain in ["base"]',
+    'tool == "http_request"',
+    '"k" in credentials',
+    'usd > 1.0',
+    'mcp_tool == "t"',
+    'origins == ["human"]',
+    '!(method == "GET")',
+    '(method == "GET" || path == "/a")',
+  )
+  const condition = fc.array(comparison, { minLength: 1, maxLength: 3 }).map((all) => all.join(' && '))
   /** Rules with each indexed field, by names, patterns and both. */
   const anyPart = fc
     .tuple(
@@ -290,10 +318,12 @@ describe('the index of rules', () => {
       optional('credential', names('k', 'L', 'k?')),
       optional('chain', names('base', 'Solana', '*')),
       optional('host', some(hostEntry)),
+      optional('when', condition),
       fc.constantFrom('allow', 'ask', 'deny'),
     )
-    .map(([path, agent, project, server, credential, chain, host, verdict]): Part => ({
+    .map(([path, agent, project, server, credential, chain, host, when, verdict]): Part => ({
       match: { tool: ['*'], ...path, ...agent, ...project, ...server, ...credential, ...chain, ...host },
+      ...when,
       verdict,
     }))
   const anyEffect = fc.record(
@@ -306,6 +336,10 @@ describe('the index of rules', () => {
       credentials: fc.uniqueArray(fc.constantFrom('k', 'L', 'kk'), { maxLength: 2 }),
       chain: fc.constantFrom('base', 'solana'),
       host,
+      method: fc.constantFrom('GET', 'POST', null),
+      mcpTool: fc.constantFrom('t', null),
+      usd: fc.constantFrom(1, 2, null),
+      origins: fc.constantFrom(['human'], ['webhook'], null),
     },
     { requiredKeys: ['agent', 'tool'] },
   )
@@ -316,6 +350,22 @@ describe('the index of rules', () => {
         const rules = rulesOf(parts)
         const { verdict, rule } = createDecideEffect(rules)(given)
         expect({ verdict, rule }).toEqual(decidePlainly(rules, given))
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('loses no rule with a condition alone', () => {
+    const parts = fc.array(fc.record({ when: condition, verdict: fc.constantFrom('deny', 'allow') }), {
+      maxLength: 9,
+    })
+    const simplePath = fc.constantFrom('/a', '/a/b', '/b/a', '/A/b', '/%61/b', '/a//b', '/', null)
+    fc.assert(
+      fc.property(parts, anyEffect, simplePath, (given, more, path) => {
+        const rules = rulesOf(given as readonly Part[])
+        const asked = { ...more, path }
+        const { verdict, rule } = createDecideEffect(rules)(asked)
+        expect({ verdict, rule }).toEqual(decidePlainly(rules, asked))
       }),
       { numRuns: 3000 },
     )

@@ -9,8 +9,9 @@ import type { PolicyStop, RuleHits } from './policy-use-table.ts'
 const flushIntervalMs = 5000
 /** How many different effects are counted between two flushes; further ones are counted with their rule only. */
 const pendingStopsMax = 1000
-/** The maximum length of one text of an effect that is kept, in characters, and of its credentials. */
+/** The maximum length of one text of an effect that is kept, in characters. */
 const textMaxChars = 300
+/** How many credentials of an effect are kept. */
 const credentialsMax = 20
 
 /**

@@ -1,3 +1,5 @@
+import { conditionKeyFields, firstSegment, lastSegment } from './condition-keys.ts'
+import type { ConditionKeyField } from './condition-keys.ts'
 import { hasWildcard, plainHost } from './compile-rule.ts'
 import type { AskedEffect, PolicyRule } from './compile-rule.ts'
 import type { Match } from './policy-schema.ts'
@@ -13,41 +15,61 @@ export interface RuleIndex {
 /** A field by which rules are found: a rule is found by each of its keys. */
 interface IndexedField {
   /** The keys of a rule; null if the rule also matches effects without any of its keys. */
-  readonly keysOf: (match: Match) => readonly string[] | null
+  readonly keysOf: (rule: PolicyRule) => readonly string[] | null
   /** The keys of an effect; null if its value is hidden, so that every rule with the field may match. */
   readonly keysFrom: (asked: AskedEffect) => readonly string[] | null
 }
 
 const names =
   (field: 'agent' | 'project' | 'tool' | 'mcp_server' | 'chain' | 'credential') =>
-  (match: Match): readonly string[] | null => {
+  ({ match }: PolicyRule): readonly string[] | null => {
     const given = match[field]
     return given === undefined || given.some(hasWildcard) ? null : given.map((name) => name.toLowerCase())
   }
 const one = (name: string | undefined): readonly string[] => (name === undefined ? [] : [name])
 
+/** The values that the comparisons of conditions are about; case matters in them. */
+const conditionTexts: Readonly<Record<ConditionKeyField, (asked: AskedEffect) => readonly string[]>> = {
+  'path start': ({ paths }) => [...new Set(paths().map(firstSegment))],
+  'path end': ({ paths }) => [...new Set(paths().map(lastSegment))],
+  path: ({ paths }) => paths(),
+  host: ({ effect }) => one(effect.host),
+  mcp_server: ({ effect }) => one(effect.mcpServer),
+  chain: ({ effect }) => one(effect.chain),
+  project: ({ effect }) => one(effect.project),
+  agent: ({ effect }) => [effect.agent],
+  tool: ({ effect }) => [effect.tool],
+  method: ({ effect }) => one(effect.method ?? undefined),
+}
+
 /** In the order in which a field is preferred to another one with rules as few. */
 const fields: readonly IndexedField[] = [
   {
-    keysOf: ({ host }) => (host === undefined || host.includes('*') ? null : host.map(plainHost)),
+    keysOf: ({ match: { host } }) => (host === undefined || host.includes('*') ? null : host.map(plainHost)),
     keysFrom: ({ effect: { host } }) => (host === undefined ? [] : hostKeys(host)),
   },
   { keysOf: names('mcp_server'), keysFrom: ({ folded }) => one(folded.mcpServer) },
   { keysOf: names('credential'), keysFrom: ({ folded }) => folded.credentials ?? [] },
   { keysOf: names('chain'), keysFrom: ({ folded }) => one(folded.chain) },
   {
-    keysOf: ({ path }) => pathKeys(path, firstSegment),
+    keysOf: ({ match: { path } }) => pathKeys(path, firstSegment),
     keysFrom: ({ effect: { path }, foldedPaths }) =>
       path === null ? null : [...new Set(foldedPaths().map(firstSegment))],
   },
   {
-    keysOf: ({ path }) => pathKeys(path, lastSegment),
+    keysOf: ({ match: { path } }) => pathKeys(path, lastSegment),
     keysFrom: ({ effect: { path }, foldedPaths }) =>
       path === null ? null : [...new Set(foldedPaths().map(lastSegment))],
   },
   { keysOf: names('project'), keysFrom: ({ folded }) => one(folded.project) },
   { keysOf: names('agent'), keysFrom: ({ folded }) => [folded.agent] },
   { keysOf: names('tool'), keysFrom: ({ folded }) => [folded.tool] },
+  ...conditionKeyFields.map((field): IndexedField => ({
+    keysOf: ({ conditionKeys }) => conditionKeys.get(field) ?? null,
+    // Each of these may decide by being hidden, whatever the others are.
+    keysFrom: (asked) =>
+      asked.effect.method === null || asked.effect.path === null ? null : conditionTexts[field](asked),
+  })),
 ]
 
 type Buckets = Map<string, PolicyRule[]>
@@ -58,7 +80,7 @@ type Buckets = Map<string, PolicyRule[]>
  */
 export function createRuleIndex(rules: readonly PolicyRule[]): RuleIndex {
   const shared = fields.map(() => new Map<string, number>())
-  const keys = rules.map(({ match }) => fields.map(({ keysOf }) => keysOf(match)))
+  const keys = rules.map((rule) => fields.map(({ keysOf }) => keysOf(rule)))
   for (const ofRule of keys) {
     for (const [at, found] of ofRule.entries()) {
       const counts = shared[at]
@@ -144,17 +166,6 @@ function hostKeys(host: string): readonly string[] {
 function pathKeys(path: Match['path'], segmentOf: (path: string) => string): readonly string[] | null {
   const segments = path?.map((pattern) => segmentOf(pattern.toLowerCase()))
   return segments === undefined || segments.some((segment) => segment.includes('*')) ? null : segments
-}
-
-/** The text after the last slash; the whole path without a slash. */
-function lastSegment(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1)
-}
-
-/** The text before the second slash; the whole path without one. */
-function firstSegment(path: string): string {
-  const end = path.indexOf('/', 1)
-  return end === -1 ? path : path.slice(0, end)
 }
 
 function addTo(buckets: Buckets, key: string, rule: PolicyRule): void {

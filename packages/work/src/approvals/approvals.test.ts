@@ -392,7 +392,7 @@ describe('the run that asked', () => {
         .prepare("UPDATE runs SET origin = json_set(origin, '$.channel', 'hook') WHERE id = ?")
         .run(second.id)
       ask('all', inRun(second))
-      approvals.runSettled({ ...first, state } as never)
+      approvals.runSettled({ ...first, state })
       expect(approvals.read(person, row.id)).toMatchObject({
         state: 'pending',
         run_id: second.id,
@@ -409,7 +409,7 @@ describe('the run that asked', () => {
     const [first, second] = [chat('operator'), chat('operator')]
     const row = ask('all', inRun(first))
     database.prepare("UPDATE runs SET state = 'done', ended_at = 1 WHERE id = ?").run(first.id)
-    approvals.runSettled({ ...first, state: 'done' } as never)
+    approvals.runSettled({ ...first, state: 'done' })
     expect(approvals.read(person, row.id)).toMatchObject({ state: 'pending', run_id: first.id })
     ask('all', inRun(second))
     await approvals.confirm(person, row)

@@ -6,8 +6,9 @@ import type { Push } from './read-push.ts'
 
 /** How much of a body that is text a person is shown, in characters. */
 const shownMaxChars = 4000
-/** How many references of a push a person is shown, and how much of each name, in characters. */
+/** How many references of a push a person is shown. */
 const referencesMax = 20
+/** How much of the name of a reference a person is shown, in characters. */
 const nameMaxChars = 200
 /** The content type without which git's server refuses a push (gitprotocol-http). */
 const pushType = 'application/x-git-receive-pack-request'
