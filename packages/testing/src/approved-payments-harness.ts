@@ -45,7 +45,6 @@ export function approvedPayments(
     guard: () => {},
     notifyRun: (runId, _source, note) => void told.push({ runId, note }),
     originOf: (caller) => originOf(caller),
-    isOver: () => false,
     runCosts: () => null,
     log: silentLog,
   })

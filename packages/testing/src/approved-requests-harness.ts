@@ -1,4 +1,3 @@
-import { isTerminal } from '../../protocol/src/run.ts'
 import { Problem } from '../../protocol/src/problem.ts'
 import { createEffectOnce } from '../../foundation/src/effects/effect-once.ts'
 import { silentLog } from '../../foundation/src/platform/log.ts'
@@ -47,7 +46,6 @@ export function aHomeThatAsks() {
       kinds,
       notifyRun: () => {},
       originOf: (of) => originOf(of),
-      isOver: (id) => isTerminal(harness.ledger.queries.find(id)?.state ?? 'cancelled'),
       runCosts: () => null,
       log: silentLog,
     })

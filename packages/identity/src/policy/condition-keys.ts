@@ -33,7 +33,8 @@ const visible: ReadonlySet<ConditionVariable> = new Set([
 
 /**
  * Returns by which texts a condition can be found without evaluating it: those of comparisons that must all hold. Empty
- * if there are none, or if the condition has a variable whose hidden value decides against an effect by itself. Pure.
+ * without such comparisons, or if a variable of the condition may be hidden by itself, which decides against an effect.
+ * Pure.
  */
 export function conditionKeys(node: ASTNode, variables: Iterable<ConditionVariable>): ConditionKeys {
   const keys = new Map<ConditionKeyField, readonly string[]>()

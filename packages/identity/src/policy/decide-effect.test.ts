@@ -362,7 +362,7 @@ describe('the index of rules', () => {
     const simplePath = fc.constantFrom('/a', '/a/b', '/b/a', '/A/b', '/%61/b', '/a//b', '/', null)
     fc.assert(
       fc.property(parts, anyEffect, simplePath, (given, more, path) => {
-        const rules = rulesOf(given as readonly Part[])
+        const rules = rulesOf(given)
         const asked = { ...more, path }
         const { verdict, rule } = createDecideEffect(rules)(asked)
         expect({ verdict, rule }).toEqual(decidePlainly(rules, asked))

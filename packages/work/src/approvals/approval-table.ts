@@ -6,6 +6,7 @@ import * as z from 'zod'
 import type { Database } from '@flotilla/foundation/storage'
 import { jsonColumn, readRows } from '@flotilla/foundation/storage'
 import type { ApprovalRecord } from './approval-record.ts'
+import { createApprovalRunsTable } from './approval-runs-table.ts'
 
 /** Parses a row with these columns. */
 export const approvalRowSchema = z
@@ -105,40 +106,7 @@ export function createApprovalTable(database: Database) {
         effect,
         digest,
       )[0] ?? null,
-    /** Records that a further run waits for this approval. */
-    join: (id: string, runId: string): void => {
-      database
-        .prepare('INSERT OR IGNORE INTO approval_runs (approval_id, run_id) VALUES (?, ?)')
-        .run(id, runId)
-    },
-    runsOf: ({ id, runId }: Pick<ApprovalRecord, 'id' | 'runId'>): readonly string[] => [
-      ...(runId === null ? [] : [runId]),
-      ...database
-        .prepare('SELECT run_id FROM approval_runs WHERE approval_id = ? ORDER BY rowid')
-        .all(id)
-        .map((row) => String(row['run_id']))
-        .filter((one) => one !== runId),
-    ],
-    /**
-     * Records that the run, or for null no run, no longer waits for the approval, which then belongs to the next
-     * waiting run, if any, and shows its origin.
-     */
-    leave: (id: string, runId: string | null): void => {
-      database.prepare('DELETE FROM approval_runs WHERE approval_id = ? AND run_id = ?').run(id, runId)
-      const { changes } = database
-        .prepare(
-          `UPDATE approvals SET run_id = (SELECT run_id FROM approval_runs WHERE approval_id = ?1 ORDER BY rowid LIMIT 1)
-           WHERE id = ?1 AND run_id IS ?2`,
-        )
-        .run(id, runId)
-      if (changes === 0) return
-      database
-        .prepare(
-          `UPDATE approvals SET origin = coalesce((SELECT origin FROM runs WHERE runs.id = approvals.run_id), origin)
-           WHERE id = ?`,
-        )
-        .run(id)
-    },
+    ...createApprovalRunsTable(database),
     pendingCount: () => count("SELECT count(*) AS count FROM approvals WHERE state = 'pending'"),
     pendingCountOf: (requester: string) =>
       count("SELECT count(*) AS count FROM approvals WHERE state = 'pending' AND asked_by = ?", requester),

@@ -66,7 +66,6 @@ function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wi
     identityEvents: createIdentityEvents(),
     guard: () => {},
     originOf: (caller) => originOf(caller),
-    isOver: () => false,
     runCosts: () => null,
     newId: (prefix) => `${prefix}_${++ids}`,
     log,

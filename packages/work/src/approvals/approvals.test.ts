@@ -1,5 +1,4 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
-import { isTerminal } from '@flotilla/protocol/run'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
@@ -63,7 +62,6 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
     },
     notifyRun: harness.ledger.delivery.notifyRun,
     originOf: (caller) => originOf(caller),
-    isOver: (id) => isTerminal(harness.ledger.queries.find(id)?.state ?? 'cancelled'),
     runCosts: () => null,
     log: silentLog,
   })

@@ -64,7 +64,6 @@ export interface ApprovalsDeps {
   readonly identityEvents: Pick<IdentityEvents, 'personOf'>
   readonly notifyRun: NotifyRun
   readonly originOf: (caller: Caller) => Origin
-  readonly isOver: (runId: string) => boolean
   /** Returns the costs of a run that waits for an approval; null if the run has ended. */
   readonly runCosts: (runId: string) => WaitingRunCosts | null
   readonly clock: Clock

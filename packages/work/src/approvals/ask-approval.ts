@@ -52,7 +52,6 @@ export function createAskApproval(deps: {
   readonly events: Pick<EventBus, 'publish'>
   /** Returns the origin of the work that makes the request, from the caller's run. */
   readonly originOf: (caller: Caller) => Origin
-  readonly isOver: (runId: string) => boolean
   readonly clock: Clock
   readonly newId: NewId
 }): AskApproval {
@@ -112,8 +111,7 @@ export function createAskApproval(deps: {
 
   function joined(known: ApprovalRecord, runId: string | null): RequestedApproval {
     if (runId !== null && runId !== known.runId) {
-      table.join(known.id, runId)
-      if (known.runId === null || deps.isOver(known.runId)) table.leave(known.id, known.runId)
+      table.join(known, runId)
       journal.append({
         actor: known.requester,
         action: 'approval.joined',

@@ -60,7 +60,6 @@ export function approvalsModule(kernel: WorkKernel, needs: Needs): MeshModule<Ap
     kinds,
     notifyRun: needs.runs.delivery.notifyRun,
     originOf: (caller) => originOfWork(needs.runs.queries, caller),
-    isOver: (runId) => isTerminal(needs.runs.queries.find(runId)?.state ?? 'cancelled'),
     runCosts: (runId) => (costs === null ? null : costsOfWaiting(needs.runs.queries, costs, runId)),
   })
   const table = createApprovalTable(kernel.database)
