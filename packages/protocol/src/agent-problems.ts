@@ -34,7 +34,7 @@ export const agentProblems = {
     title: 'The packages of the agent cannot be installed now',
     retryable: true,
     repair:
-      'Its work waits, and the mesh tries again. The detail names what does not answer: a package registry or the container engine.',
+      'Its work waits, and the mesh tries again. The detail names what does not answer: a package registry, or the container engine, which flotilla doctor checks.',
   },
   'machine-full': {
     status: 503,

@@ -57,6 +57,7 @@ const terminalAlone: readonly ProblemCode[] = [
   'messages-exhausted',
   'no-wallet',
   'not-configured',
+  'packages-delayed',
   'packages-unavailable',
   'policy-denied',
   'proof-wanted',
