@@ -7,9 +7,9 @@ import type { PackageImage, PackageLock } from '../../sandbox/index.ts'
 /** The lock files of lists of packages in the home, each with a bill of materials beside it. */
 export interface LockFiles {
   fileOf(key: string): string
-  /** Returns the stored lock; null if there is none. Problem `packages-unavailable` for an invalid file. */
+  /** Returns the stored lock; null if it does not exist. Problem `packages-unavailable` for an invalid file. */
   read(key: string): Promise<PackageLock | null>
-  /** Returns the digest of the lock that was read or written last; null if the list has none so far. */
+  /** Returns the digest of the lock that was read or written last; null if the list has no lock so far. */
   digestOf(key: string): string | null
   /**
    * Stores the lock of an image, unless another lock is stored and `renew` is false, and the bill of materials of the

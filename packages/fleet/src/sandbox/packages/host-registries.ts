@@ -14,7 +14,7 @@ const trustedFolder = '/etc/apt/trusted.gpg.d'
 
 /** The settings for package managers in a container. They have no credentials: the mesh adds these outside. */
 export interface HostRegistries {
-  /** The package sources; empty if there are none. */
+  /** The package sources; empty if no source exists. */
   readonly apt: readonly AptSourceFile[]
   /** Key files that the sources name, by the path to which `apt` was changed. */
   readonly keys: readonly KeyFile[]

@@ -36,7 +36,7 @@ export interface RegistryTable {
   toLocal(address: string): string | null
   /** Returns the address with the registry's own origin, without user name and password; null for another address. */
   toOrigin(address: string): string | null
-  /** Returns the value of the header `authorization` for an address; null if there is none. */
+  /** Returns the value of the header `authorization` for an address; null if it does not exist. */
   authorizationFor(url: URL): string | null
   /** Replaces the origins of all registries in a text, such as a page of an index, by their loopback addresses. */
   localize(text: string): string
