@@ -76,7 +76,8 @@ const cacheEntryBytes = 24
 
 /**
  * Returns the first library of Node that the loader's cache `/etc/ld.so.cache` leads to an unusual folder; null if it
- * leads to usual folders alone. Packages change the cache through files in `/etc/ld.so.conf.d`. Throws `RangeError` for a damaged cache. Pure.
+ * leads to usual folders alone. Packages change the cache through files in `/etc/ld.so.conf.d`. Throws `RangeError` for a
+ * damaged cache. Pure.
  */
 export function misledLibrary(cache: Buffer, architecture: PackageLock['architecture']): string | null {
   if (cache.toString('latin1', 0, cacheMagic.length) !== cacheMagic)
