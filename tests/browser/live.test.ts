@@ -64,6 +64,7 @@ describe.skipIf(!hasBrowser)('pages that are looked at', () => {
       await open('/fleet')
       await page.locator('[data-line=live]').first().waitFor()
       await page.getByRole('heading', { name: 'scribe' }).waitFor()
+      await page.getByText('Every event').click()
       const asked: number[] = []
       const brokenOff: string[] = []
       page.on('request', (request) => {
@@ -73,9 +74,9 @@ describe.skipIf(!hasBrowser)('pages that are looked at', () => {
       const drawn = async () =>
         Math.max(
           0,
-          ...[...(await page.locator('.feed').innerText()).matchAll(/step (\d+)/g)].map(([, number]) =>
-            Number(number),
-          ),
+          ...[
+            ...(await page.getByRole('list', { name: 'Newest events' }).innerText()).matchAll(/step (\d+)/g),
+          ].map(([, number]) => Number(number)),
         )
       const seen = new Set<number>()
       const startedAt = performance.now()
@@ -133,7 +134,11 @@ describe.skipIf(!hasBrowser)('pages that are looked at', () => {
     refused = false
     await page.locator('[data-line=live]').waitFor()
     await page.getByRole('heading', { name: 'meanwhile' }).waitFor()
-    await page.locator('.feed').getByText('was created: Works in a test.').waitFor()
+    await page.getByText('Every event').click()
+    await page
+      .getByRole('list', { name: 'Newest events' })
+      .getByText('was created: Works in a test.')
+      .waitFor()
     expect(opened.at(-1)).toContain(`since=${before}`)
     const until = heard.at(-1) ?? 0
     const kept: number[] = []
