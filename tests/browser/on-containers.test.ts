@@ -235,7 +235,11 @@ withEngine(
         refused = false
         await page.locator('[data-line=live]').waitFor()
         await page.getByRole('heading', { name: 'meanwhile' }).waitFor()
-        await page.locator('.feed').getByText('was created: Works in a test.').waitFor()
+        await page.getByText('Every event').click()
+        await page
+          .getByRole('list', { name: 'Newest events' })
+          .getByText('was created: Works in a test.')
+          .waitFor()
         expect(opened.at(-1)).toMatch(/since=[1-9]/)
         expect(faults).toEqual([])
         await context.close()
