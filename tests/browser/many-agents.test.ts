@@ -66,8 +66,9 @@ describe.skipIf(!hasBrowser)('a fleet of many agents', () => {
     await role.fill('Reads the first shelf.')
     await page.evaluate('window.scrollTo(0, document.body.scrollHeight)')
     await mesh.createWorker('another', { role: 'Comes before it in the list.' })
-    await page.getByText('Every event').click()
-    await page.getByRole('list', { name: 'Newest events' }).getByText('another').first().waitFor()
+    // The list is folded, and the dialog lies above it.
+    const events = page.locator('[aria-label="Newest events"]')
+    await events.getByText('another').first().waitFor({ state: 'attached' })
     expect(await role.inputValue()).toBe('Reads the first shelf.')
     await page.getByRole('button', { name: 'Review change' }).click()
     await page.getByRole('button', { name: 'Save' }).click()
