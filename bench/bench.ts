@@ -30,3 +30,8 @@ export function rotated<Value>(values: readonly Value[], round: number): readonl
   const at = values.length === 0 ? 0 : round % values.length
   return [...values.slice(at), ...values.slice(0, at)]
 }
+
+/** Returns the message of an error. Pure. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

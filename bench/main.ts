@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { agentLinkBench } from './agent-link.ts'
 import { agentMemoryBench } from './agent-memory.ts'
 import { agentStartBench } from './agent-start.ts'
+import { reasonOf } from './bench.ts'
 import type { Bench, BenchReport } from './bench.ts'
 import { blackboardBench } from './blackboard.ts'
 import { browserBench } from './browser.ts'
@@ -154,10 +155,6 @@ async function runOne(
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 process.exitCode = await main()

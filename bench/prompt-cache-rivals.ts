@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { commandsByTurn, converse, startBilledMesh } from '../tests/support/billed-conversation.ts'
 import { startCachingProvider } from '../tests/support/caching-provider.ts'
 import type { CachingProvider } from '../tests/support/caching-provider.ts'
+import { reasonOf } from './bench.ts'
 import type { Bench } from './bench.ts'
 import { converseWithRival, installRival, rivalAgents } from './rival-agent.ts'
 import { figure } from './table.ts'
@@ -27,6 +28,7 @@ export const promptCacheRivalsBench: Bench = {
   long: true,
   run: async ({ progress, signal, folder }) => {
     const measured: Measured[] = []
+    const failures: string[] = []
     const measure = async (agent: string, use: (provider: CachingProvider) => Promise<void>) => {
       signal.throwIfAborted()
       progress(agent)
@@ -49,11 +51,18 @@ export const promptCacheRivalsBench: Bench = {
       })
     for (const [at, rival] of rivalAgents.entries()) {
       const place = join(folder, `rival-${at}`)
-      progress(`installing ${rival.name}`)
-      const program = await installRival(rival, join(place, 'installed'), signal)
-      await measure(`${rival.name} ${rival.version}`, (provider) =>
-        converseWithRival(rival, provider, { program, home: join(place, 'home'), signal }),
-      )
+      const name = `${rival.name} ${rival.version}`
+      try {
+        progress(`installing ${rival.name}`)
+        const program = await installRival(rival, join(place, 'installed'), signal)
+        await measure(name, (provider) =>
+          converseWithRival(rival, provider, { program, home: join(place, 'home'), signal }),
+        )
+      } catch (error) {
+        signal.throwIfAborted()
+        // A registry or a program of others may fail; the other rows are still true.
+        failures.push(`${name} was not measured: ${reasonOf(error)}`)
+      }
     }
     return {
       tables: [
@@ -69,6 +78,7 @@ export const promptCacheRivalsBench: Bench = {
           notes: [
             'The same questions and commands, and the same provider on loopback. A token is four bytes, and the cost is in tokens at the full input price.',
             'Calls include those that an agent makes beside the conversation, for example for its title.',
+            ...failures,
           ],
         },
       ],
