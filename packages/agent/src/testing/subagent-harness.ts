@@ -1,3 +1,4 @@
+import { withoutMoment } from '@flotilla/protocol/moment-text'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { subagentTools, remindOfUnread } from '../builtin-tools/subagents.ts'
 import type { LanguageModel, ModelAnswer, ModelRequest } from '../llm/language-model.ts'
@@ -40,7 +41,7 @@ export function aThinkingModel(think: Think): LanguageModel & { readonly thought
       signal.throwIfAborted()
       const first = request.messages.find(({ role }) => role === 'user')?.content ?? ''
       // The goal of a sub-agent has the time behind it.
-      const goal = first.replace(/\n\n\[It is [^\]]+ UTC\.\]$/, '')
+      const goal = withoutMoment(first)
       const turn = request.messages.filter(({ role }) => role === 'assistant').length
       const thought = { goal, turn, request: { ...request, messages: [...request.messages] }, signal }
       thoughts.push(thought)

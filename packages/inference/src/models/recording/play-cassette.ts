@@ -1,6 +1,7 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import type { ChatMessage } from '@flotilla/protocol/llm-exchange'
+import { withoutMoment } from '@flotilla/protocol/moment-text'
 import { Problem } from '@flotilla/protocol/problem'
 import { cassetteRegExp } from './cassette.ts'
 import type { Cassette, CassetteTrack, CassetteTurn } from './cassette.ts'
@@ -25,8 +26,9 @@ export function playCassette(
   const triggerAt = messages.findLastIndex(isTrigger)
   const trigger = messages[triggerAt]
   if (!trigger) throw refused('the conversation has no user message')
-  const track = cassette.tracks.find((candidate) => isMeant(candidate, agentId, textOf(trigger)))
-  if (!track) throw refused(`no track for ${agentId} matches "${textOf(trigger).slice(0, 200)}"`)
+  const asked = withoutMoment(textOf(trigger))
+  const track = cassette.tracks.find((candidate) => isMeant(candidate, agentId, asked))
+  if (!track) throw refused(`no track for ${agentId} matches "${asked.slice(0, 200)}"`)
   const news = newsByTurn(messages.slice(triggerAt))
   const turn = track.turns[news.length - 1]
   if (!turn) throw refused(`the track has ${track.turns.length} turns and turn ${news.length} was asked for`)
@@ -41,10 +43,10 @@ export function playCassette(
   }
 }
 
-/** Returns the text of the newest user message, by which tracks are selected. */
+/** Returns the text of the newest user message, without its time, by which tracks are selected. */
 export function triggerText(messages: readonly ChatMessage[]): string {
   const trigger = messages.findLast(isTrigger)
-  return trigger ? textOf(trigger) : ''
+  return trigger ? withoutMoment(textOf(trigger)) : ''
 }
 
 /** Whether a message is a user's question: pictures of a tool result follow the result as a user message. */

@@ -56,16 +56,19 @@ describe('a recording', () => {
     await upstream.close()
   })
 
-  test('a recording plays again where the message names a task, although each task has an id of its own', async () => {
+  test('a recording plays again where the message names a task, although each task has an id and a time of its own', async () => {
     const upstream = await startLlmUpstream()
     const recorder = createCassetteRecorder()
     const provider = recorder.wrap(
       createOpenAiCompatibleProvider({ baseUrl: upstream.baseUrl, apiKey: null }),
     )
     upstream.answerWith((_call, response) => answerWhole(response, { role: 'assistant', content: 'Noted.' }))
-    const told = (id: string) => [{ role: 'user', content: `Task ${id} "a (b)" is done.` }]
+    // The agent writes the time behind the first message of a task.
+    const told = (id: string, time: string) => [
+      { role: 'user', content: `Task ${id} "a (b)" is done.\n\n[It is Monday, 2026-11-30 ${time} UTC.]` },
+    ]
     recorder.start()
-    const parameters = { messages: told('task_0123456789abcdef') } as never
+    const parameters = { messages: told('task_0123456789abcdef', '09:15') } as never
     const request = {
       form: 'chat' as const,
       agentId: 'scout',
@@ -76,7 +79,9 @@ describe('a recording', () => {
     }
     await Array.fromAsync((await provider.complete(request, { signal: open() })).body)
     const cassette = cassetteSchema.parse(recorder.stop())
-    expect(playCassette(cassette, 'scout', told('task_fedcba9876543210') as never).content).toBe('Noted.')
+    expect(playCassette(cassette, 'scout', told('task_fedcba9876543210', '17:40') as never).content).toBe(
+      'Noted.',
+    )
     await provider.close()
     await upstream.close()
   })
