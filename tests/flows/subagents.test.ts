@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { withoutMoment } from '@flotilla/protocol/moment-text'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { aCassette, calls, operatorHandsOff, runs, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
@@ -217,7 +218,7 @@ const capUsd = 0.25
 /** Goal of the conversation that a call is about: its first words after the instructions. */
 function goalOf(call: UpstreamCall): string {
   const messages = call.body['messages'] as { role: string; content: string }[]
-  return messages.find(({ role }) => role === 'user')?.content ?? ''
+  return withoutMoment(messages.find(({ role }) => role === 'user')?.content ?? '')
 }
 
 let answered = 0
