@@ -21,6 +21,7 @@ import { authenticationTable } from './authentication-table.ts'
 
 const routes = Object.entries(authenticationTable.people) as readonly (readonly [string, PersonRole])[]
 const params = {
+  credential: 'zzz',
   id: 'zzz',
   name: 'zzz',
   agent: 'zzz',

@@ -496,6 +496,7 @@ const bodies: Readonly<Record<string, unknown>> = {
  * Writes of owners for which a page needs no proof, each with its reason. Set-up decides this in its own use cases.
  */
 const unprovedWrites: Readonly<Record<string, string>> = {
+  'POST /api/policy/test': 'decides the cases of a text and changes nothing',
   'DELETE /api/egress/inspection/{host}': 'makes the host a tunnel again, as every other host is',
   'PUT /api/egress/inspection/{host}':
     'sends nothing anywhere: requests to the host are decided more strictly',
