@@ -37,7 +37,6 @@ const params = {
   item: 'x',
   part: 'providers',
   host: 'code.test',
-  credential: 'zzz',
 }
 const run = promisify(execFile)
 

@@ -513,7 +513,6 @@ const unprovedWrites: Readonly<Record<string, string>> = {
   'POST /api/pauses': 'stops work, and is taken back',
   'POST /api/pauses/resume': 'goes on with what budgets and permissions allow',
   'POST /api/pending/{id}/cancel': 'lets nothing happen; the agent asks again',
-  'POST /api/policy/test': 'decides described effects, and changes nothing',
   'POST /api/projects/{name}/manage': 'renames and puts away, and is taken back',
   'POST /api/recording': 'keeps in memory what runs say, for who may read them anyway',
   'PUT /api/watchers':

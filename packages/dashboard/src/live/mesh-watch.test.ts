@@ -14,7 +14,7 @@ function aWatch() {
   let now = 5000
   const watch = createMeshWatch({
     live: {
-      read: () => ({ line, events: [], seq: 0, dropped: 0 }),
+      read: () => ({ line, events: [], seq: 0, delays: new Map(), dropped: 0 }),
       subscribe: (listener) => {
         told.add(listener)
         return () => void told.delete(listener)
