@@ -5,7 +5,7 @@ import { approvalColumns, approvalRowSchema } from './approval-table.ts'
 import type { ApprovalRequest } from './ask-approval.ts'
 import { effectDigest } from './equal-effects.ts'
 
-/** Returns the newest approval of an equal effect that the run requested, in any state; null if there is none. */
+/** Returns the newest approval of an equal effect that the run requested, in any state; null if it requested no such effect. */
 export type ApprovalOfRun = (runId: string, request: ApprovalRequest) => ApprovalRecord | null
 
 export function createApprovalOfRun(database: Database): ApprovalOfRun {
