@@ -152,6 +152,8 @@ export const policyApi = {
     request: z.strictObject({
       /** The digest that the person was shown. */
       digest: z.string().check(z.regex(/^[0-9a-f]{64}$/, 'a digest is 64 hex digits')),
+      /** The name of the rule that the person was shown, which contains a digest of the rule; absent if none was. */
+      rule: z.optional(z.string().check(z.maxLength(100))),
     }),
     response: z.strictObject({
       /** The rule that was added; null if it was not. */

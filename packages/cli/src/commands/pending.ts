@@ -108,9 +108,14 @@ async function confirm(context: CommandContext, line: CommandLine): Promise<void
   const id = operand(line, 0)
   const shown = await client.call('pendingOne', { params: { id }, signal })
   const isAlways = flagOption(line, 'always')
+  let ruleName: string | undefined
   if (shown.state === 'pending') {
     terminal.note(...approvalLines(shown, context), '')
-    if (isAlways) terminal.note(...(await ruleLines(context, id)), '')
+    if (isAlways) {
+      const { lines, name } = await proposedRule(context, id)
+      terminal.note(...lines, '')
+      ruleName = name
+    }
     if (!flagOption(line, 'yes')) {
       await confirmByTyping(context, {
         what: `this would ${oneLine(shown.summary, 200)}`,
@@ -121,7 +126,14 @@ async function confirm(context: CommandContext, line: CommandLine): Promise<void
   }
   const given = { params: { id }, body: { digest: shown.digest }, signal }
   if (isAlways) {
-    const { rule, not_added: notAdded, approval } = await client.call('pendingAlways', given)
+    const {
+      rule,
+      not_added: notAdded,
+      approval,
+    } = await client.call('pendingAlways', {
+      ...given,
+      body: { ...given.body, ...(ruleName === undefined ? {} : { rule: ruleName }) },
+    })
     report(context, approval)
     if (rule !== null) return terminal.note(`Added the rule ${rule.name} to config/policy.yaml.`)
     terminal.note(`No rule was added: ${printable(notAdded ?? '')}`)
@@ -131,10 +143,14 @@ async function confirm(context: CommandContext, line: CommandLine): Promise<void
 }
 
 /** The rule that --always adds, and exactly what it allows. */
-async function ruleLines(context: CommandContext, id: string): Promise<string[]> {
+async function proposedRule(
+  context: CommandContext,
+  id: string,
+): Promise<{ readonly lines: readonly string[]; readonly name: string }> {
   const client = await context.mesh()
-  const { text, allows } = await client.call('pendingAlwaysRule', { params: { id }, signal: context.signal })
-  return [
+  const given = { params: { id }, signal: context.signal }
+  const { rule, text, allows } = await client.call('pendingAlwaysRule', given)
+  const lines = [
     'This rule would be added to config/policy.yaml after the action was carried out:',
     ...text
       .trimEnd()
@@ -142,6 +158,7 @@ async function ruleLines(context: CommandContext, id: string): Promise<string[]>
       .map((row) => `  ${printable(row)}`),
     ...allows.map((sentence) => `  ${context.terminal.color.warning('→')} ${printable(sentence)}`),
   ]
+  return { lines, name: rule.name }
 }
 
 function report({ terminal, setExitCode }: CommandContext, done: ApprovalView): void {

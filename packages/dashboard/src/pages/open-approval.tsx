@@ -101,12 +101,12 @@ export function OpenApproval({ approval }: { readonly approval: ApprovalView }) 
           action={asking === 'always' ? 'Approve always' : 'Approve'}
           busy={busy || (asking === 'always' && proposed.data === undefined)}
           onClose={() => setAsking(null)}
-          onConfirm={() =>
-            (asking === 'always' ? always : confirm).mutate(
-              { params: { id }, body: { digest } },
-              { onSettled: () => setAsking(null) },
-            )
-          }
+          onConfirm={() => {
+            const settled = { onSettled: () => setAsking(null) }
+            const rule = proposed.data?.rule.name
+            if (asking === 'once') confirm.mutate({ params: { id }, body: { digest } }, settled)
+            else always.mutate({ params: { id }, body: { digest, ...(rule && { rule }) } }, settled)
+          }}
         >
           <div className="stack">
             {asking === 'always' && <ProposedRule proposed={proposed} />}

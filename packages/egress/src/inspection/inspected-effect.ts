@@ -2,9 +2,6 @@ import { plainHost } from '@flotilla/identity/policy'
 import type { EffectDetails } from '@flotilla/identity/policy'
 import { decidedMethod } from '../egress/index.ts'
 
-/** The method by which rules name the opening of a WebSocket. */
-export const webSocketMethod = 'WEBSOCKET'
-
 /** The effect of a program's request to an inspected host, as the policy decides it. Pure. */
 export function inspectedEffect(
   request: {

@@ -87,6 +87,9 @@ rules:
   - { name: asked-sockets, match: { host: code.test, method: WEBSOCKET, path: '/live/asked' }, verdict: ask, reason: A room. }
   - { name: secret, match: { host: code.test, method: GET, path: '/live/secret' }, verdict: deny, reason: A secret. }
   - { name: asked, match: { host: code.test, method: GET, path: '/live/page' }, verdict: ask, reason: A page. }
+  - { name: keyless, match: { host: code.test, method: WEBSOCKET, path: '/keyless' }, when: 'credentials.size() == 0', verdict: allow }
+  - { name: no-key, match: { host: code.test, method: WEBSOCKET, path: '/live/no-key', credential: github }, verdict: deny, reason: No key. }
+  - { name: reads, match: { host: code.test, path: '/read' }, verdict: allow }
 `
 
 test('a WebSocket that a rule allows is opened with the value of a credential', async () => {
@@ -94,8 +97,17 @@ test('a WebSocket that a rule allows is opened with the value of a credential', 
   expect(turn.fillWebSocket(withKey)).toEqual(expect.arrayContaining([`Bearer ${value}`]))
 })
 
+test('a WebSocket is decided with the credentials of its request', async () => {
+  const keyless = await aTurn('GET', '/keyless', sockets)
+  expect(keyless.fillWebSocket([])).toContain('identity')
+  expect(() => keyless.fillWebSocket(withKey)).toThrow(expect.objectContaining({ code: 'policy-denied' }))
+  const denied = await aTurn('GET', '/live/no-key', sockets)
+  expect(() => denied.fillWebSocket(withKey)).toThrow(expect.objectContaining({ code: 'policy-denied' }))
+})
+
 test.each([
-  ['without a rule that names it', '/other', 'no rule allows a WebSocket to code.test'],
+  ['without a rule', '/other', 'no rule allows a WebSocket to code.test'],
+  ['by a rule that does not name its method', '/read', 'no rule allows a WebSocket to code.test'],
   ['where a person would be asked', '/live/asked', 'a WebSocket cannot wait for a person'],
   ['where a request is denied', '/live/secret', 'A secret.'],
   ['where a person would be asked about the request', '/live/page', 'a WebSocket cannot wait for a person'],

@@ -3,15 +3,19 @@ import type { Journal } from '@flotilla/foundation/journal'
 import type { CallRate, Guard } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
 import { Problem } from '@flotilla/protocol/problem'
+import { webSocketMethod } from '@flotilla/identity/policy'
 import type { PolicyChecks } from '@flotilla/identity/policy'
 import type { OpenCredentials } from '../credentials/index.ts'
 import { textOf } from '../egress/index.ts'
-import { inspectedEffect, webSocketMethod } from './inspected-effect.ts'
+import { inspectedEffect } from './inspected-effect.ts'
 import { cleanAnswer, unchanged } from './clean-answer.ts'
 import type { AskedTurn, TakeTurn } from './terminate/inspected-server.ts'
 
-/** Methods that change nothing; their requests are counted and not recorded one by one. */
+/** Methods that change nothing; their requests are counted and not recorded one by one, except for WebSockets. */
 const reading: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
+
+/** The status of a request that opened a WebSocket, whose frames can change anything. */
+const switchingProtocols = 101
 
 /** The maximum length of a path in the audit log, in characters. */
 const pathMaxChars = 300
@@ -44,16 +48,29 @@ export function createTakeTurn(deps: TakeTurnDeps): TakeTurn {
     const url = new URL(`https://${textOf(destination)}/`)
     const credentials = deps.credentials(caller)
     const scrub = credentials.scrubOf(url)
+    const effectOf = (of: string, headers: readonly string[], names: readonly string[]) =>
+      inspectedEffect({ host: destination.host, method: of, path, headers }, names)
+    /** Frames of a WebSocket are neither decided nor scrubbed, so that a rule must allow the WebSocket itself. */
+    const requireWebSocket = (headers: readonly string[], names: readonly string[]) => {
+      const { host } = destination
+      const effect = effectOf(webSocketMethod, headers, names)
+      if (deps.checkEffect.requireAllowed(caller, effect, cannotWait).rule !== null) return
+      throw new Problem('policy-denied', {
+        detail: `no rule allows a WebSocket to ${host}`,
+        repair: `The owner can add a rule to config/policy.yaml: match: { method: ${webSocketMethod}, host: ${host} }, verdict: allow.`,
+      })
+    }
     /** Fills the headers in unless a person must approve the request first. */
-    const fill = (headers: readonly string[], isApproved: boolean) => {
+    const fill = (headers: readonly string[], as: 'request' | 'approved' | 'web-socket') => {
       const asked: AskedTurn[] = []
+      const isApproved = as === 'approved'
       const filled = credentials.fillHeaders(
         url,
         scrub === null ? headers : uncompressed(headers),
         (names) => {
+          if (as === 'web-socket') requireWebSocket(headers, names)
           const check = isApproved ? deps.checkEffect.ofApproved : deps.checkEffect
-          const { host } = destination
-          const decision = check(caller, inspectedEffect({ host, method, path, headers }, names))
+          const decision = check(caller, effectOf(method, headers, names))
           if (decision.verdict !== 'ask' || isApproved) return true
           asked.push({ decision, credentials: names })
           return false
@@ -61,34 +78,22 @@ export function createTakeTurn(deps: TakeTurnDeps): TakeTurn {
       )
       return { filled, asked: asked[0] }
     }
-    /** Frames of a WebSocket are neither decided nor scrubbed, so that a rule must allow the WebSocket itself. */
-    const requireRule = (headers: readonly string[]) => {
-      const { host } = destination
-      const effect = inspectedEffect({ host, method: webSocketMethod, path, headers }, [])
-      const decision = deps.checkEffect.requireAllowed(caller, effect, cannotWait)
-      if (decision.rule !== null) return
-      throw new Problem('policy-denied', {
-        detail: `no rule allows a WebSocket to ${host}`,
-        repair: `The owner can add a rule to config/policy.yaml: match: { method: ${webSocketMethod}, host: ${host} }, verdict: allow.`,
-      })
-    }
     return {
       fill: (headers) =>
         deps.loop.spend(agentId, () => {
-          const { filled, asked } = fill(headers, false)
+          const { filled, asked } = fill(headers, 'request')
           return asked === undefined ? { headers: filled } : { asked }
         }),
       fillWebSocket: (headers) =>
         deps.loop.spend(agentId, () => {
-          requireRule(headers)
-          const { filled, asked } = fill(headers, false)
-          if (asked !== undefined) throw noPersonWaits(asked.decision.reason)
-          return filled
+          const { filled, asked } = fill(headers, 'web-socket')
+          if (asked === undefined) return filled
+          throw new Problem('policy-denied', { detail: `${asked.decision.reason}; ${cannotWait}` })
         }),
-      fillApproved: (headers) => deps.loop.spend(agentId, () => fill(headers, true).filled),
+      fillApproved: (headers) => deps.loop.spend(agentId, () => fill(headers, 'approved').filled),
       answer: scrub === null ? unchanged : cleanAnswer(scrub, (work) => deps.loop.spend(agentId, work)),
       settled: (result) => {
-        if (reading.includes(method) && 'status' in result) return
+        if (reading.includes(method) && 'status' in result && result.status !== switchingProtocols) return
         deps.journal.append({
           actor: actorOf(caller),
           action: 'http.requested',
@@ -108,10 +113,6 @@ export function createTakeTurn(deps: TakeTurnDeps): TakeTurn {
 
 /** What a program may do where a person would have to be asked. */
 const cannotWait = 'a WebSocket cannot wait for a person'
-
-function noPersonWaits(reason: string): Problem {
-  return new Problem('policy-denied', { detail: `${reason}; ${cannotWait}` })
-}
 
 /** Asks for an answer without compression, because values must be found in it. */
 function uncompressed(headers: readonly string[]): readonly string[] {

@@ -4,8 +4,9 @@ import type { ConditionKeys } from './condition-keys.ts'
 import type { Condition } from './condition.ts'
 import { conditionValues } from './condition-values.ts'
 import type { ConditionValues } from './condition-values.ts'
+import { webSocketMethod } from './effect.ts'
 import type { Effect, Verdict } from './effect.ts'
-import { pathForms } from './path-forms.ts'
+import { forbiddenForms, pathForms } from './path-forms.ts'
 import type { Match, WrittenRule } from './policy-schema.ts'
 
 /** A rule that is ready to decide. */
@@ -41,16 +42,23 @@ export interface AskedEffect {
   readonly effect: Effect
   /** Case does not matter in rules. */
   readonly folded: FoldedNames
+  /** The readings of the path that a rule that allows must match. */
   readonly paths: () => readonly string[]
+  /** The readings of the path of which a rule that asks or denies matches any, and the same in lower case. */
+  readonly forbiddenPaths: () => readonly string[]
   readonly foldedPaths: () => readonly string[]
   readonly values: () => ConditionValues
-  /** The values once for each reading of the path. */
+  /** The values once for each reading of the path, for rules that allow, and for those that ask or deny. */
   readonly valuesOfPaths: () => readonly ConditionValues[]
+  readonly valuesOfForbidden: () => readonly ConditionValues[]
 }
 
 export function askedEffect(effect: Effect): AskedEffect {
   const paths = once(() => (typeof effect.path === 'string' ? pathForms(effect.path) : []))
+  const forbiddenPaths = once(() => forbiddenForms(paths()))
+  const foldedPaths = once(() => forbiddenPaths().map((path) => path.toLowerCase()))
   const values = once(() => conditionValues(effect))
+  const valuesOf = (readings: readonly string[]) => readings.map((path) => ({ ...values(), path }))
   return {
     effect,
     folded: {
@@ -64,9 +72,11 @@ export function askedEffect(effect: Effect): AskedEffect {
       credentials: effect.credentials?.map((name) => name.toLowerCase()),
     },
     paths,
-    foldedPaths: once(() => paths().map((path) => path.toLowerCase())),
+    forbiddenPaths,
+    foldedPaths,
     values,
-    valuesOfPaths: once(() => paths().map((path) => ({ ...values(), path }))),
+    valuesOfPaths: once(() => valuesOf(paths())),
+    valuesOfForbidden: once(() => valuesOf([...new Set([...forbiddenPaths(), ...foldedPaths()])])),
   }
 }
 
@@ -133,6 +143,8 @@ function fieldTests(match: Match, isStrict: boolean): FieldTest[] {
     tests.push(({ effect }) => tested(effect.host, (host) => hosts.some((matches) => matches(host))))
   }
   word(match.method, ({ method }) => method)
+  const namesWebSockets = match.method?.some((name) => name.toUpperCase() === webSocketMethod) === true
+  if (!isStrict && !namesWebSockets) tests.push(({ effect }) => effect.method !== webSocketMethod)
   word(match.mcp_server, ({ mcpServer }) => mcpServer)
   word(match.mcp_tool, ({ mcpTool }) => mcpTool)
   word(match.project, ({ project }) => project)
@@ -155,10 +167,10 @@ function fieldTests(match: Match, isStrict: boolean): FieldTest[] {
     const folded = anyOf(path.map((pattern) => compilePathPattern(pattern.toLowerCase())))
     // A pattern that is in lower case matches no path that its folded form misses.
     const isFolded = path.every((pattern) => /^[!-@[-~]*$/.test(pattern))
-    tests.push(({ effect, paths, foldedPaths }) => {
+    tests.push(({ effect, paths, forbiddenPaths, foldedPaths }) => {
       if (typeof effect.path !== 'string') return effect.path === null ? 'hidden' : false
       if (!isStrict) return paths().every(matches)
-      return foldedPaths().some(folded) || (!isFolded && paths().some(matches))
+      return foldedPaths().some(folded) || (!isFolded && forbiddenPaths().some(matches))
     })
   }
   return tests
@@ -217,6 +229,6 @@ function conditionTest(condition: Condition, isStrict: boolean): FieldTest {
     if (isHidden) return 'hidden'
     if (!usesPath) return condition.holds(values) ?? 'hidden'
     const holds = (of: ConditionValues) => condition.holds(of) ?? isStrict
-    return isStrict ? asked.valuesOfPaths().some(holds) : asked.valuesOfPaths().every(holds)
+    return isStrict ? asked.valuesOfForbidden().some(holds) : asked.valuesOfPaths().every(holds)
   }
 }

@@ -177,10 +177,39 @@ describe('the fields of a match', () => {
     ['/x/%2e%2e/admin/users'],
     ['/admin\\users'],
     ['/%ff/../admin/users'],
+    ['/admin/users/'],
+    ['/admin/users///'],
+    ['/admin/users%2F'],
+    ['/x/../admin/users/'],
   ])('the spelling %s passes no rule about /admin/users', (path) => {
     const match = { path: ['/admin/users'] }
     expect(decided([{ match }], anEffect({ path }))).toBe('deny by r0')
     expect(decided([{ match, verdict: 'allow' }], anEffect({ path }))).toBe('allow')
+  })
+
+  test.each([['/ADMIN/users'], ['/Admin/users/'], ['/%41DMIN/users']])(
+    'the spelling %s passes no condition about /admin/users',
+    (path) => {
+      for (const when of [
+        'path.startsWith("/admin/")',
+        'path == "/admin/users"',
+        'path.endsWith("/users")',
+      ]) {
+        expect(decided([{ when, match: {} }], anEffect({ path }))).toBe('deny by r0')
+        expect(decided([{ when, match: {}, verdict: 'ask' }], anEffect({ path }))).toBe('ask by r0')
+      }
+      expect(decided([{ when: 'path == "/admin/users"', verdict: 'allow' }], anEffect({ path }))).toBe(
+        'allow',
+      )
+    },
+  )
+
+  test('a rule that allows may name a path that ends with a slash', () => {
+    const rules = [
+      { match: { host: ['*'] }, verdict: 'ask' as const },
+      { match: { path: ['/simple/*/'] }, verdict: 'allow' as const, excepts: ['r0'] },
+    ]
+    expect(decided(rules, anEffect({ path: '/simple/x/' }))).toBe('allow by r1')
   })
 
   test('a condition must hold as well as the match', () => {

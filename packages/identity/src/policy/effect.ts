@@ -46,6 +46,12 @@ export const policedTools = [
   ...harnessCallKinds.map(harnessCallName),
 ] as const
 
+/**
+ * The method by which rules name the opening of a WebSocket. Nothing reads what follows it, so an allowing rule must name
+ * this method.
+ */
+export const webSocketMethod = 'WEBSOCKET'
+
 export const verdicts = ['allow', 'ask', 'deny'] as const
 export type Verdict = (typeof verdicts)[number]
 

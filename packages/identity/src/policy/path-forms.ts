@@ -2,7 +2,7 @@
  * Returns every form in which a server may read the path of a request: as it is sent, with percent-encoding removed,
  * without empty segments, without the parameters of segments (`;v=1`), and with dots resolved. Rules that forbid match
  * any of them and rules that allow must match all, so that no spelling passes a rule that names the plain path. At most
- * eight forms, each at most as long as the path. Pure.
+ * eight forms, each at most as long as the path. `forbiddenForms` adds those that only rules that forbid match. Pure.
  */
 export function pathForms(path: string): readonly string[] {
   const forms = new Set([path])
@@ -15,6 +15,20 @@ export function pathForms(path: string): readonly string[] {
   }
   forms.add(withoutParameters(decoded))
   return [...forms]
+}
+
+/**
+ * Returns the forms of a path that rules that forbid match: also without slashes at the end, which many servers ignore.
+ * An allowing rule may name a path that ends with a slash. Pure.
+ */
+export function forbiddenForms(forms: readonly string[]): readonly string[] {
+  return [...new Set([...forms, ...forms.map(withoutFinalSlashes)])]
+}
+
+function withoutFinalSlashes(path: string): string {
+  let end = path.length
+  while (end > 1 && path[end - 1] === '/') end -= 1
+  return path.slice(0, end)
 }
 
 /** Decodes each valid sequence by itself, because one invalid sequence must not hide the others. */

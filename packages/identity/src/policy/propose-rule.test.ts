@@ -33,6 +33,14 @@ describe('a proposed rule', () => {
     expect(after({ ...request, credentials: [] })).toBe('allow')
   })
 
+  test.each<[string, EffectDetails]>([
+    ['a tool with a long name of wildcards', { ...call, mcpTool: '*'.repeat(101) }],
+    ['a tool with many control characters', { ...call, mcpTool: '\u0001'.repeat(200) }],
+    ['a host that no rule can name', { ...request, host: 'a!b.api.test' }],
+  ])('does not exist for %s', (_what, effect) => {
+    expect(proposeRule('scout', effect, why)).toBeNull()
+  })
+
   test.each<[string, Partial<Effect>]>([
     ['agent', { agent: 'other' }],
     ['tool', { tool: 'connect' }],

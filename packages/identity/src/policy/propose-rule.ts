@@ -3,7 +3,7 @@ import { askedEffect, compileRule } from './compile-rule.ts'
 import type { PolicyRule } from './compile-rule.ts'
 import { createDecideAsked } from './decide-effect.ts'
 import type { DecideEffect, Effect, EffectDetails } from './effect.ts'
-import { matchSchema, policyLimits } from './policy-schema.ts'
+import { policyLimits, ruleSchema } from './policy-schema.ts'
 
 /** A rule as the owner would write it in config/policy.yaml. */
 export interface ProposedRule {
@@ -17,7 +17,8 @@ export interface ProposedRule {
 
 /**
  * Returns the narrowest rule that allows exactly such effects of one agent without asking, and takes back the rule
- * that asks for them. Null if no rule can name the effect: a hidden path or method, or a path with `*`. Pure.
+ * that asks for them. Null if no rule can name the effect: a hidden path or method, a path with `*`, or names that are
+ * too long for a rule. Pure.
  */
 export function proposeRule(
   agentId: string,
@@ -58,7 +59,7 @@ export function proposeRule(
     .update(JSON.stringify([match, when, why.rule]))
     .digest('hex')
     .slice(0, 8)
-  return {
+  const proposed: ProposedRule = {
     name: `always-${agentId
       .toLowerCase()
       .replace(/[^a-z0-9._-]/g, '-')
@@ -69,6 +70,21 @@ export function proposeRule(
     excepts: why.rule,
     reason: why.reason,
   }
+  return compileProposed(proposed, 0) === null ? null : proposed
+}
+
+/** Returns the compiled rule; null if it breaks a limit of rules. */
+function compileProposed(proposed: ProposedRule, order: number): PolicyRule | null {
+  const { match, excepts, ...rest } = proposed
+  const lists = Object.fromEntries(Object.entries(match).map(([field, value]) => [field, [value]]))
+  const written = ruleSchema.safeParse({
+    ...rest,
+    match: lists,
+    ...(excepts === undefined ? {} : { excepts: [excepts] }),
+  })
+  if (!written.success) return null
+  const compiled = compileRule(written.data, { line: 0, order })
+  return 'fault' in compiled ? null : compiled
 }
 
 /** What a proposed rule would change; it matches work of every origin that it does not name. */
@@ -83,13 +99,8 @@ export interface TriedRule {
 export function createTryRule(rules: readonly PolicyRule[]): (proposed: ProposedRule) => TriedRule {
   const decide = createDecideAsked(rules)
   return (proposed) => {
-    const { match, excepts, ...rest } = proposed
-    const lists = Object.fromEntries(Object.entries(match).map(([field, value]) => [field, [value]]))
-    const compiled = compileRule(
-      { ...rest, match: matchSchema.parse(lists), ...(excepts === undefined ? {} : { excepts: [excepts] }) },
-      { line: 0, order: rules.length },
-    )
-    if ('fault' in compiled) throw new Error(compiled.fault)
+    const compiled = compileProposed(proposed, rules.length)
+    if (compiled === null) throw new Error(`the rule ${proposed.name} breaks a limit of rules`)
     return {
       decide: (effect) => decide(askedEffect(effect), compiled),
       opens: (effect) => {

@@ -28,11 +28,16 @@ const names =
   }
 const one = (name: string | undefined): readonly string[] => (name === undefined ? [] : [name])
 
-/** The values that the comparisons of conditions are about; case matters in them. */
+const pathsOf = ({ forbiddenPaths, foldedPaths }: AskedEffect): readonly string[] => [
+  ...forbiddenPaths(),
+  ...foldedPaths(),
+]
+
+/** The values that the comparisons of conditions are about. Case matters in them, so the path is also one in lower case. */
 const conditionTexts: Readonly<Record<ConditionKeyField, (asked: AskedEffect) => readonly string[]>> = {
-  'path start': ({ paths }) => [...new Set(paths().map(firstSegment))],
-  'path end': ({ paths }) => [...new Set(paths().map(lastSegment))],
-  path: ({ paths }) => paths(),
+  'path start': (asked) => [...new Set(pathsOf(asked).map(firstSegment))],
+  'path end': (asked) => [...new Set(pathsOf(asked).map(lastSegment))],
+  path: (asked) => [...new Set(pathsOf(asked))],
   host: ({ effect }) => one(effect.host),
   mcp_server: ({ effect }) => one(effect.mcpServer),
   chain: ({ effect }) => one(effect.chain),

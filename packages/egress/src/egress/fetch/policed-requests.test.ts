@@ -62,6 +62,19 @@ describe('a request under a policy', () => {
     expect(await send('/other')).toMatchObject({ body: 'ok' })
   })
 
+  test('a redirect is decided by the method that its header names', async () => {
+    const { send } = await aRoom(
+      rule('{ path: /tickets/*, method: DELETE }', 'deny'),
+      (request, response) => {
+        if (request.url === '/tickets/7') return void response.end('deleted')
+        response.writeHead(307, { location: '/tickets/7' }).end()
+      },
+    )
+    const headers = { 'X-HTTP-Method-Override': 'DELETE' }
+    await expect(send('/other', { method: 'POST', headers })).rejects.toMatchObject({ code: 'policy-denied' })
+    expect(await send('/other', { method: 'POST' })).toMatchObject({ body: 'deleted' })
+  })
+
   test('is refused by a rule about a credential that it carries', async () => {
     const { web, send } = await aRoom(rule('{ credential: TOKEN }', 'deny'), ok)
     await expect(send('/', { headers: { 'x-key': '$CRED{token}' } })).rejects.toMatchObject({

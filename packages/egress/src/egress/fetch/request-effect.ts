@@ -52,7 +52,12 @@ export function policedFetch(
     if (request !== first) {
       // A redirect within the origin keeps the headers, and with them the credentials.
       const credentials = request.url.origin === first.url.origin ? first.credentials : []
-      const details = { tool: first.tool, ...effectAt(request.url, request.method), credentials }
+      const details = {
+        tool: first.tool,
+        ...effectAt(request.url, request.method),
+        method: decidedMethod(request.method, Object.keys(request.headers)),
+        credentials,
+      }
       deps.checkEffect.requireAllowed(caller, details, 'request the target of this redirect by itself')
     }
     return fetch(request, signal)

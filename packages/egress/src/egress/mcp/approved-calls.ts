@@ -12,6 +12,7 @@ import { quoted, visible } from '../approved/shown-text.ts'
 import { approvalRequired, approvedEffectArgs } from '../approved/approved-effect.ts'
 import type { AgentCaller, ApprovedEffects } from '../approved/approved-effect.ts'
 import { startDeadline } from '../fetch/deadline.ts'
+import { effectAt } from '../fetch/request-effect.ts'
 import { callInOwnSession } from './call-in-own-session.ts'
 import type { ExchangeWithServer } from './exchange-with-server.ts'
 import type { AskedCall } from './require-allowed.ts'
@@ -115,9 +116,12 @@ export function createApprovedCalls(deps: {
       ifCutOff: 'again',
       wasDone: () => null,
       policyEffect: (args) => {
-        const { server: mcpServer, call, credentials, rule } = argsSchema.parse(args)
+        const { server: mcpServer, address, call, credentials, rule } = argsSchema.parse(args)
         const mcpTool = typeof call['name'] === 'string' ? call['name'] : null
-        return { details: { tool: 'mcp', mcpServer, mcpTool, credentials }, rule }
+        // The exchange that calls a tool is a POST. A handle in the address hides its path.
+        const at = URL.canParse(address) ? effectAt(new URL(address), 'POST') : {}
+        const path = address.includes('handle') ? { path: null } : {}
+        return { details: { tool: 'mcp', mcpServer, mcpTool, credentials, ...at, ...path }, rule }
       },
     },
     ask: (caller, { server: name, call, credentials }, decision) => {

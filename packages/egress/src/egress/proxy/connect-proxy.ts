@@ -5,6 +5,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { linkedAgentOf, requestsInChunks } from '@flotilla/identity/http'
 import type { Log } from '@flotilla/foundation/platform'
+import { decidedMethod } from '../fetch/request-effect.ts'
 import { forwardAbsolute } from './forward-absolute.ts'
 import type { OpenTunnel } from './open-tunnel.ts'
 import type { Tunnels } from './tunnels.ts'
@@ -121,7 +122,10 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
       const tunnelTarget = {
         destination: target.destination,
         protocol: 'http:',
-        sent: { method: (request.method ?? 'GET').toUpperCase(), path: target.url.pathname },
+        sent: {
+          method: decidedMethod(request.method ?? 'GET', request.rawHeaders),
+          path: target.url.pathname,
+        },
       } as const
       const checked = await deps.openTunnel(identity, tunnelTarget, gone.signal)
       try {

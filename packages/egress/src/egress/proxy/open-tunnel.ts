@@ -23,8 +23,8 @@ export type OpenTunnel = (
   target: {
     readonly destination: Destination
     readonly protocol: 'http:' | 'https:'
-    /** What will be sent, for the policy; a tunnel hides both. */
-    readonly sent?: { readonly method: string; readonly path: string }
+    /** What will be sent, for the policy; a tunnel hides both, and a header may replace the method. */
+    readonly sent?: { readonly method: string | null; readonly path: string }
     /** True if each request on the connection is decided by itself, so that rules about requests wait for it. */
     readonly isInspected?: boolean
   },

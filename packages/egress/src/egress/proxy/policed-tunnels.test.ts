@@ -47,4 +47,14 @@ describe('connections of programs under a policy', () => {
     expect(await get('/%61dmin')).toMatch(/^HTTP\/1\.1 403 /)
     expect(await get('/other')).toMatch(/^HTTP\/1\.1 200 /)
   })
+
+  test('a request in absolute form is decided by the method that its header names', async () => {
+    const { far, proxy } = await aRoom('{ host: site.test, method: DELETE }', 'deny')
+    const post = (more: string) =>
+      proxy.raw(
+        `POST http://site.test:${far.port}/7 HTTP/1.1\r\nhost: site.test:${far.port}\r\n${proxyAuthorization('scout-program')}\r\ncontent-length: 0\r\n${more}connection: close\r\n\r\n`,
+      )
+    expect(await post('x-http-method-override: DELETE\r\n')).toMatch(/^HTTP\/1\.1 403 /)
+    expect(await post('')).toMatch(/^HTTP\/1\.1 200 /)
+  })
 })

@@ -417,6 +417,16 @@ describe('a WebSocket to an inspected host', () => {
     await eventually('no open tunnel', async () => proxy.openTunnels() === 0)
   })
 
+  test('all of many small messages arrive, though later ones wait', async () => {
+    const { client, messages } = await openSocket()
+    await once(client, 'open')
+    for (let at = 0; at < 2300; at++) client.send(`${at}`)
+    await eventually('all answers', async () => messages.length === 2301)
+    expect(messages.at(-1)).toBe('2299')
+    client.close()
+    await once(client, 'close')
+  })
+
   test('the request leaves with the headers of its turn, or not at all', async () => {
     const turn = (fillWebSocket: (headers: readonly string[]) => readonly string[]) => () => ({
       fill: (headers: readonly string[]) => ({ headers }),

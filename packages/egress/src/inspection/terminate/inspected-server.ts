@@ -164,7 +164,9 @@ export function createInspectedServer(
       turn = await deps.takeTurn(connection, { method, path })
       const headers = turn.fillWebSocket(offered)
       const { answer } = turn
+      const { clock } = deps
       const ended = openWebSocket(upstream, {
+        clock,
         client,
         head,
         host: destination.host,

@@ -1,5 +1,7 @@
 import { pipeline } from 'node:stream/promises'
+import { Transform } from 'node:stream'
 import type { Duplex } from 'node:stream'
+import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { returnedHeaders } from '../../egress/index.ts'
 import type { Upstream } from './connect-upstream.ts'
@@ -10,6 +12,11 @@ import type { AnswerFilter } from './forward-inspected.ts'
 const switchingProtocols = 101
 /** The listeners of TLS, HTTP and the pipeline of one connection for one event; Node warns above this number. */
 const listenersMax = 20
+/** A chunk of fewer bytes is small: it costs the mesh as much as one of a kilobyte. */
+const smallBelowBytes = 1024
+/** How many small chunks pass in each direction at once, and how many a second afterwards; further ones wait. */
+const smallBurst = 2000
+const smallPerSecond = 200
 
 /**
  * Opens a WebSocket to the host and carries its frames both ways until either side ends. Resolves, once it is open, to
@@ -26,10 +33,11 @@ export async function openWebSocket(
     /** The headers as they leave, names and values in turn, without connection and upgrade. */
     readonly headers: readonly string[]
     readonly answer: Pick<AnswerFilter, 'headers'>
+    readonly clock: Clock
     readonly signal: AbortSignal
   },
 ): Promise<number> {
-  const { client, head, host, path, signal } = exchange
+  const { client, head, host, path, clock, signal } = exchange
   const opened = await upstream
     .upgrade({ path, headers: [...exchange.headers], protocol: 'websocket', responseHeaders: 'raw', signal })
     .catch((error: unknown) => {
@@ -43,9 +51,26 @@ export async function openWebSocket(
   client.write([...opening, '', ''].join('\r\n'), 'latin1')
   if (head.length > 0) client.unshift(head)
   for (const side of [client, opened.socket]) side.setMaxListeners(listenersMax)
-  void pipeline(client, opened.socket, client, { signal }).catch(() => {
+  const [there, back] = [paced(clock, signal), paced(clock, signal)]
+  void pipeline(client, there, opened.socket, back, client, { signal }).catch(() => {
     opened.socket.destroy()
     client.destroy()
   })
   return switchingProtocols
+}
+
+/** Passes chunks on; many small ones, each of which would cost a turn of the event loop, have to wait. */
+function paced(clock: Clock, signal: AbortSignal): Transform {
+  let left = smallBurst
+  let countedAt = clock.now()
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      if (chunk.length >= smallBelowBytes) return done(null, chunk)
+      const now = clock.now()
+      left = Math.min(smallBurst, left + ((now - countedAt) / 1000) * smallPerSecond) - 1
+      countedAt = now
+      if (left >= 0) return done(null, chunk)
+      clock.sleep((-left / smallPerSecond) * 1000, signal).then(() => done(null, chunk), done)
+    },
+  })
 }

@@ -23,7 +23,8 @@ import { allowedWords } from './allowed-words.ts'
  *    answer says if the action was carried out and the rule could not be written.
  *
  * Problems `denied`, `human-only`, `not-found`, `unprocessable` if no rule can name the action or another rule would
- * still ask or deny, `conflict` if the rule exists, and those of confirming.
+ * still ask or deny, `conflict` if the rule exists, `approval-changed` if it is not the shown one, and those of
+ * confirming.
  */
 export interface AllowAlways {
   /** Shows the rule and what it would allow, and changes nothing. */
@@ -33,7 +34,7 @@ export interface AllowAlways {
   ): Promise<{ readonly rule: PolicyRuleText; readonly text: string; readonly allows: string[] }>
   confirm(
     caller: Caller,
-    approval: { readonly id: string; readonly digest: string },
+    approval: { readonly id: string; readonly digest: string; readonly rule?: string | undefined },
   ): Promise<{
     readonly rule: PolicyRuleText | null
     readonly not_added: string | null
@@ -115,10 +116,12 @@ export function createAllowAlways(deps: {
       const { rule, effect, origins } = proposal
       return { rule, text: yamlText([rule]), allows: [...allowedWords(effect.agent, proposal, origins)] }
     },
-    confirm: async (caller, { id, digest }) => {
+    confirm: async (caller, { id, digest, rule: shown }) => {
       const person = requireOwner(caller)
       const { state, digest: stored } = approvals.read(person, id)
       const proposal = propose(person, id)
+      // The approval may belong to another run by now, and the rule to work of other origins.
+      if (shown !== undefined && shown !== proposal.rule.name) throw ruleChanged(proposal.rule)
       // Of any other approval, confirming reports why it cannot be confirmed.
       if (state === 'pending' && stored === digest) await policy.tryEdit(change(proposal))
       const approval = approvals.view(await approvals.confirm(person, { id, digest }))
@@ -129,6 +132,13 @@ export function createAllowAlways(deps: {
       return { rule: notAdded === null ? proposal.rule : null, not_added: notAdded, approval }
     },
   }
+}
+
+function ruleChanged({ name }: ProposedRule): Problem {
+  return new Problem('approval-changed', {
+    detail: `the rule that would be added is another one by now (${name}); nothing was approved and nothing was written`,
+    repair: 'Look at the rule again, and approve it if it is right.',
+  })
 }
 
 /** Problem `unprocessable` if the changed policy decides the effect by another rule. */

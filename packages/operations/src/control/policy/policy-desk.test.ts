@@ -89,7 +89,18 @@ describe('a rule that the owner adds', () => {
     ])
     expect(await readFile(path, 'utf8')).toBe(text)
     expect(confirmed).toEqual([])
-    expect((await always.confirm(owner, given)).rule).toEqual(shown.rule)
+    expect((await always.confirm(owner, { ...given, rule: shown.rule.name })).rule).toEqual(shown.rule)
+  })
+
+  test('"always" refuses a rule that is no longer the shown one', async () => {
+    const { always, asked, confirmed, path } = await aHome()
+    const shown = await always.show(owner, 'appr_1')
+    Object.assign(asked, { rule: 'another' })
+    await expect(always.confirm(owner, { ...given, rule: shown.rule.name })).rejects.toMatchObject({
+      code: 'approval-changed',
+    })
+    expect(confirmed).toEqual([])
+    expect(await readFile(path, 'utf8')).toBe(text)
   })
 
   test.each<[string, string, string]>([
