@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { withoutMoment } from '@flotilla/protocol/moment-text'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startAgent } from '../../packages/agent/src/testing/agent-process.ts'
 import type { TestAgent } from '../../packages/agent/src/testing/agent-process.ts'
@@ -24,7 +25,7 @@ const listener = (list: string) => `
 /** Answers the conversation that starts a sub-agent, and the conversation of the sub-agent. */
 const byGoal: MeshAnswer = (request, response) => {
   const { messages = [] } = (request.body ?? {}) as { messages?: { role: string; content: string }[] }
-  const words = messages.map(({ content }) => content)
+  const words = messages.map(({ content }) => withoutMoment(content))
   const isPart = words.includes('the part')
   if (!isPart && !words.includes('in parts')) return undefined
   const turn = messages.length - words.indexOf('in parts')

@@ -172,7 +172,7 @@ describe('sub-agents', () => {
         join(mesh.dataOf('lead'), '.flotilla', 'checkpoints', `${id}.json`),
         'utf8',
       )
-      return found.includes('"pending":{') && found.includes('wait_for_subagent')
+      return found.includes('"pending":[{') && found.includes('wait_for_subagent')
     })
     const record = (await mesh.agentProcesses()).find(({ agentId }) => agentId === 'lead')
     process.kill(-(record?.pid ?? 0), 'SIGKILL')
