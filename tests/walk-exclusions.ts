@@ -131,6 +131,7 @@ export const walkExclusions: readonly { readonly why: string; readonly paths: re
       'packages/fleet/src/agents/lifecycle/agent-packages.ts',
       'packages/fleet/src/agents/lifecycle/agent-placing.ts',
       'packages/fleet/src/agents/lifecycle/harness-setup.ts',
+      'packages/fleet/src/agents/lifecycle/lock-files.ts',
       'packages/fleet/src/agents/registry/agent-state.ts',
       'packages/fleet/src/agents/lifecycle/lose-sandbox.ts',
       'packages/fleet/src/agents/lifecycle/program-setup.ts',
