@@ -44,7 +44,7 @@ test.each([
     expect(turn.fill(headers)).toMatchObject({
       asked: { decision: { rule: 'push' }, credentials: headers === withKey ? ['github'] : [] },
     })
-    const sent = turn.fillApproved(headers)
+    const sent = turn.fillApproved(headers, headers === withKey ? ['github'] : [])
     expect(sent.includes(`Bearer ${value}`)).toBe(headers === withKey)
   },
 )
@@ -61,7 +61,7 @@ test.each([
   const turn = await aTurn(method, path)
   const denied = expect.objectContaining({ code: 'policy-denied' })
   expect(() => turn.fill(headers)).toThrow(denied)
-  expect(() => turn.fillApproved(headers)).toThrow(denied)
+  expect(() => turn.fillApproved(headers, headers.length > 0 ? ['github'] : [])).toThrow(denied)
 })
 
 test.each([
@@ -91,6 +91,13 @@ rules:
   - { name: no-key, match: { host: code.test, method: WEBSOCKET, path: '/live/no-key', credential: github }, verdict: deny, reason: No key. }
   - { name: reads, match: { host: code.test, path: '/read' }, verdict: allow }
 `
+
+test('an approved request is not sent with other credentials than those that were shown', async () => {
+  const turn = await aTurn('POST', '/repo/git-receive-pack')
+  const changed = expect.objectContaining({ code: 'approval-changed' })
+  expect(() => turn.fillApproved(withKey, [])).toThrow(changed)
+  expect(() => turn.fillApproved([], ['github'])).toThrow(changed)
+})
 
 test('a WebSocket that a rule allows is opened with the value of a credential', async () => {
   const turn = await aTurn('GET', '/live/room?x=1', sockets)

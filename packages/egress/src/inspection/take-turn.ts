@@ -61,14 +61,18 @@ export function createTakeTurn(deps: TakeTurnDeps): TakeTurn {
       })
     }
     /** Fills the headers in unless a person must approve the request first. */
-    const fill = (headers: readonly string[], as: 'request' | 'approved' | 'web-socket') => {
+    const fill = (
+      headers: readonly string[],
+      as: 'request' | 'web-socket' | { readonly approvedWith: readonly string[] },
+    ) => {
       const asked: AskedTurn[] = []
-      const isApproved = as === 'approved'
+      const isApproved = typeof as === 'object'
       const filled = credentials.fillHeaders(
         url,
         scrub === null ? headers : uncompressed(headers),
         (names) => {
           if (as === 'web-socket') requireWebSocket(headers, names)
+          if (isApproved && !isSame(as.approvedWith, names)) throw credentialsChanged()
           const check = isApproved ? deps.checkEffect.ofApproved : deps.checkEffect
           const decision = check(caller, effectOf(method, headers, names))
           if (decision.verdict !== 'ask' || isApproved) return true
@@ -90,7 +94,8 @@ export function createTakeTurn(deps: TakeTurnDeps): TakeTurn {
           if (asked === undefined) return filled
           throw new Problem('policy-denied', { detail: `${asked.decision.reason}; ${cannotWait}` })
         }),
-      fillApproved: (headers) => deps.loop.spend(agentId, () => fill(headers, 'approved').filled),
+      fillApproved: (headers, approvedWith) =>
+        deps.loop.spend(agentId, () => fill(headers, { approvedWith }).filled),
       answer: scrub === null ? unchanged : cleanAnswer(scrub, (work) => deps.loop.spend(agentId, work)),
       settled: (result) => {
         if (reading.includes(method) && 'status' in result && result.status !== switchingProtocols) return
@@ -113,6 +118,16 @@ export function createTakeTurn(deps: TakeTurnDeps): TakeTurn {
 
 /** What a program may do where a person would have to be asked. */
 const cannotWait = 'a WebSocket cannot wait for a person'
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return new Set([...one, ...other]).size === new Set(one).size && one.every((name) => other.includes(name))
+}
+
+function credentialsChanged(): Problem {
+  return new Problem('approval-changed', {
+    detail: 'other credentials would be filled in than those that were approved, so nothing was sent',
+  })
+}
 
 /** Asks for an answer without compression, because values must be found in it. */
 function uncompressed(headers: readonly string[]): readonly string[] {

@@ -80,9 +80,11 @@ export function createProgramRequests(deps: ProgramRequestsDeps): ProgramRequest
             detail: 'the kept body differs from the one that was approved, so nothing was sent',
           })
         }
+        const { method, path, headers, credentials } = kept
+        const destination = { host, port }
         const answer = await deps.send(
           caller,
-          { destination: { host, port }, method: kept.method, path: kept.path, headers: kept.headers, body },
+          { destination, method, path, headers, credentials, body },
           line,
         )
         if (answer.isCut) answers.refuse(once, cutAnswer(answer.status))

@@ -25,6 +25,8 @@ export interface KeptRequest {
   readonly path: string
   /** Names and values in turn, without framing. */
   readonly headers: readonly string[]
+  /** The names of the credentials that the person was shown. */
+  readonly credentials: readonly string[]
   readonly body: Buffer
 }
 
@@ -44,12 +46,12 @@ export function createSendKept(deps: {
   readonly secure: SecureServer
   readonly clock: Clock
 }): SendKept {
-  return async (caller, { destination, method, path, headers, body }, line) => {
+  return async (caller, { destination, method, path, headers, credentials, body }, line) => {
     const turn = await deps.takeTurn({ identity: { caller }, destination }, { method, path })
     const deadline = startDeadline(deps.clock, sendTimeoutMs, line.signal)
     const { signal } = deadline
     try {
-      const filled = [...turn.fillApproved(headers)]
+      const filled = [...turn.fillApproved(headers, credentials)]
       const dial = () => deps.dialFor(caller.agentId, destination, signal)
       const upstream = await connectUpstream({ destination, dial, secure: deps.secure, signal })
       try {

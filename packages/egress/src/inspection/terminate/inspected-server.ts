@@ -44,8 +44,11 @@ export interface RequestTurn {
   fill(headers: readonly string[]): { readonly headers: readonly string[] } | { readonly asked: AskedTurn }
   /** Like `fill`, for a request that opens a WebSocket, which a rule must allow and which cannot wait for a person. */
   fillWebSocket(headers: readonly string[]): readonly string[]
-  /** Like `fill`, for a request that a person has approved. */
-  fillApproved(headers: readonly string[]): readonly string[]
+  /**
+   * Like `fill`, for a request that a person has approved together with these credentials. Problem `approval-changed` if
+   * others would be filled in.
+   */
+  fillApproved(headers: readonly string[], credentials: readonly string[]): readonly string[]
   readonly answer: AnswerFilter
   /** Called once, with the status of the answer or the code of the problem. */
   settled(result: { readonly status: number } | { readonly problem: string }): void
