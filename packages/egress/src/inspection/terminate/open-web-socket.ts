@@ -14,8 +14,9 @@ const switchingProtocols = 101
 const listenersMax = 20
 /** A chunk of fewer bytes is small: it costs the mesh as much as one of a kilobyte. */
 const smallBelowBytes = 1024
-/** How many small chunks pass in each direction at once, and how many a second afterwards; further ones wait. */
+/** How many small chunks of a WebSocket pass in each direction without a pause; further ones wait. */
 const smallBurst = 2000
+/** How many small chunks a second pass in each direction after the first ones. */
 const smallPerSecond = 200
 
 /**
