@@ -157,7 +157,6 @@ describe('the owner', () => {
     const fixed = {
       id: 'mine',
       agent: 'clerk',
-      timezone: 'Europe/Berlin',
       heartbeat: true,
       created_by: 'human:other',
       created_at: 0,
