@@ -88,7 +88,8 @@ export type NewCronJob = z.output<typeof newCronJobSchema>
 
 /**
  * The changeable fields of a job; to change another one, remove the job and make a new one. `when` is an addition to
- * the specification's record: like `enabled` it narrows a schedule, so it can be changed. An empty `when` removes it.
+ * the specification’s record: like `enabled` it narrows a schedule, so it can be changed. An empty `when` removes it.
+ * `timezone` is part of when a job fires, like `schedule`.
  */
 export const cronChangeSchema = z.strictObject({
   schedule: z.optional(schedule),
