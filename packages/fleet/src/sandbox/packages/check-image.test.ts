@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import type { PackageLock } from '../package-lock.ts'
 import type { TarFacts } from '../read-tar.ts'
 import { checkImage } from './check-image.ts'
-import { isOfAgent, misledLibrary } from './trusted-places.ts'
+import { readLibraries } from './delivered-libraries.ts'
+import { configuresNode, isOfAgent, misledLibrary } from './trusted-places.ts'
 
 const lock: PackageLock = {
   lock_version: 1,
@@ -38,8 +40,17 @@ async function* entries(of: readonly Partial<TarFacts>[]): AsyncGenerator<TarFac
   }
 }
 
-const check = (of: { readonly changed?: readonly string[]; readonly files?: readonly Partial<TarFacts>[] }) =>
-  checkImage({ changed: of.changed ?? [], files: entries(of.files ?? inImage), lock })
+const check = (of: {
+  readonly changed?: readonly string[]
+  readonly files?: readonly Partial<TarFacts>[]
+  readonly delivered?: readonly string[]
+}) =>
+  checkImage({
+    changed: async () => of.changed ?? [],
+    files: entries(of.files ?? inImage),
+    lock: of.delivered === undefined ? lock : { ...lock, ...withLibc },
+    delivered: readLibraries((of.delivered ?? []).join('\n')),
+  })
 
 test.each([
   ['/opt/flotilla/agent.cjs', true],
@@ -87,11 +98,77 @@ test.each<[string, readonly Partial<TarFacts>[]]>([
   ['openssl.cnf', [{ path: 'etc/ssl/openssl.cnf', content: async () => Buffer.from('nodejs_conf = x\n') }]],
   ['openssl.cnf', [{ path: 'etc/ssl/openssl.cnf', type: '2', target: '/opt/flotilla/packages/x' }]],
   ['ld.so.cache', [{ path: 'etc/ld.so.cache', content: async () => Buffer.from('something else') }]],
+  ['ld.so.cache', [{ path: 'etc/ld.so.cache', type: '2', size: 0, target: '/srv/cache' }]],
+  ['ld.so.cache', [{ path: 'etc/ld.so.cache', type: '1', size: 0, target: 'etc/apt/cache' }]],
+  ['the folder /usr/local/sbin', [{ path: 'usr/local/sbin', type: '2', target: '/srv/s' }]],
+  ['the folder /usr/lib', [{ path: 'usr/lib', type: '2', target: '/srv/lib' }]],
+  ['the folder /etc/ssl', [{ path: 'etc/ssl', type: '2', target: '/srv/ssl' }]],
+  ['the folder /data', [{ path: 'data', type: '2', target: '/opt/flotilla' }]],
+  ['the folder /lib64', [{ path: 'lib64', type: '2', target: '/srv/lib' }]],
 ])('an image is refused that %s', async (words, files) => {
   await expect(check({ files: [...inImage, ...files] })).rejects.toMatchObject({
     id: 'packages-refused',
     message: expect.stringContaining(words),
   })
+})
+
+test('folders of the distribution may be folders or links into /usr', async () => {
+  const names = ['bin', 'sbin', 'lib', 'lib64']
+  const links = names.map((path) => ({ path, type: '2', target: `usr/${path}` }))
+  await expect(check({ files: [...inImage, ...links] })).resolves.toBeUndefined()
+  const folders = [...names, 'usr/local/sbin', 'etc/ssl'].map((path) => ({ path, type: '5' }))
+  await expect(check({ files: [...inImage, ...folders] })).resolves.toBeUndefined()
+})
+
+test('an image with too many files is refused before the engine is asked for its changes', async () => {
+  const many = Array.from({ length: 1_000_001 }, () => ({ path: 'x' }))
+  let asked = 0
+  const checked = checkImage({
+    changed: async () => {
+      asked += 1
+      return []
+    },
+    files: entries([...inImage, ...many]),
+    lock,
+    delivered: new Map(),
+  })
+  await expect(checked).rejects.toMatchObject({
+    id: 'packages-refused',
+    message: expect.stringContaining('more than 1000000 files'),
+  })
+  expect(asked).toBe(0)
+})
+
+test('a library that its own package may replace must be the file of its archive', async () => {
+  const path = 'usr/lib/x86_64-linux-gnu/libc.so.6'
+  const bytes = Buffer.from('libc of the archive')
+  const delivered = [`lib/x86_64-linux-gnu/libc.so.6\t${createHash('sha256').update(bytes).digest('hex')}`]
+  const changed = [`/${path}`, '/usr/lib/x86_64-linux-gnu/libm.so.6.old']
+  const own = [...inImage, { path, content: async () => bytes }]
+  await expect(check({ delivered, changed, files: own })).resolves.toBeUndefined()
+  const other = [...inImage, { path, content: async () => Buffer.from('another') }]
+  await expect(check({ delivered, changed, files: other })).rejects.toThrow('libc.so.6 of another package')
+  const link = [...inImage, { path, type: '2', target: '/srv/libc' }]
+  await expect(check({ delivered, changed, files: link })).rejects.toThrow('libc.so.6 of another package')
+  const added = [...own, { path: 'usr/lib/x86_64-linux-gnu/libm.so.6.old' }]
+  await expect(check({ delivered, changed, files: added })).rejects.toThrow('changes /usr/lib')
+})
+
+test.each([
+  ['nodejs_conf = x', true],
+  ['nodejs\\\n_conf = x', true],
+  ['nodejs\\\r\n_conf = x', true],
+  ['node\\js_conf = x', true],
+  ['  .include /srv/x', true],
+  ['.inc\\\nlude /srv/x', true],
+  ['x = y\\\\\n.include /srv/x', true],
+  ['#\\\n.include /srv/x', true],
+  ['default::.include = /srv/x', true],
+  ['.incl\0\nude /srv/x', true],
+  ['# .include filename\n[ default ]\nHOME = . # the .includes', true],
+  ['# See the .include directive.\n#.include filename\n[ default ]\nHOME = .\n', false],
+])('whether the OpenSSL configuration %j changes how Node starts: %s', (text, expected) => {
+  expect(configuresNode(text)).toBe(expected)
 })
 
 test('an image without Node at its place is refused', async () => {

@@ -11,6 +11,7 @@ import type { BuildContainer } from './build-container.ts'
 import { failed } from './build-failed.ts'
 import { checkImage } from './check-image.ts'
 import type { DeriveBase, DeriveOptions, Derivation } from './derivation.ts'
+import { deliveredLibraries } from './delivered-libraries.ts'
 import { download, layRecipe } from './download-packages.ts'
 import { absentFrom, readList } from './read-list.ts'
 import { lockOf } from './read-lock.ts'
@@ -71,11 +72,12 @@ async function build(options: DeriveOptions, base: DeriveBase, of: Derivation): 
     const lock = await lockOf(container, { ...of, architecture: base.engine.architecture, npmLock })
     const held = of.lock === null ? await heldPackages(options, base, lock) : null
     if (held !== null) return held
+    const delivered = await deliveredLibraries(container)
     of.progress('Installing the downloaded packages without a network')
     await mustRun(container, ['sh', '/fetch/recipe/install.sh'])
     const installed = await readInstalled(container, lock)
     await container.stop()
-    await checkImage({ changed: await container.changed(), files: container.files(), lock })
+    await checkImage({ changed: container.changed, files: container.files(), lock, delivered })
     const id = await storeImage(options, base, { container, lock, installed, signal: of.signal })
     return { id, lock, installed }
   } finally {

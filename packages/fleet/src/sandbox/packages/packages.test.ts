@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { localAptSources } from './host-registries.ts'
 import { missingPackage } from './missing-package.ts'
@@ -80,4 +81,14 @@ test('apt sources get addresses in the container without credentials, in both fo
   ])
   expect(table.authorizationFor(new URL('https://mirror.test:8443/d/pool/x.deb'))).toMatch(/^Basic /)
   expect(table.authorizationFor(new URL('http://deb.debian.org/debian/x'))).toBeNull()
+})
+
+test('programs that run as root once packages are installed read no folder of packages', async () => {
+  const recipe = new URL('../../../../../images/packages/', import.meta.url)
+  const list = await readFile(new URL('list.sh', recipe), 'utf8')
+  const install = await readFile(new URL('install.sh', recipe), 'utf8')
+  const programs = [...`${list}\n${install}`.matchAll(/^(?!\s*#).*?(\S*\b(?:python3|node|npm) -.*)$/gm)]
+  const allowed = /^(?:python3 -I -S -c '|\/usr\/local\/bin\/node -e )/
+  expect(programs.map(([, program = '']) => program).filter((program) => !allowed.test(program))).toEqual([])
+  expect(programs).toHaveLength(3)
 })

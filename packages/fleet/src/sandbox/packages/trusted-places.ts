@@ -39,16 +39,44 @@ const libraries: Readonly<Record<string, string>> = {
 /** Folders in which the dynamic loader looks without any configuration. */
 const libraryFolder = /^\/(?:usr\/)?lib(?:64)?\/(?:(?:x86_64|aarch64)-linux-gnu\/)?(?:glibc-hwcaps\/.*)?$/
 
-/** Paths that must be folders, and files that must be files, as in the agent image. */
+/**
+ * Paths that must be folders where they exist: on the way to what the agent runs, and where the engine mounts folders. A
+ * link in their place would lead to files that no other rule names.
+ */
 export const ownFolders = [
   'usr',
+  'usr/bin',
+  'usr/sbin',
+  'usr/lib',
+  'usr/lib64',
+  'usr/lib/x86_64-linux-gnu',
+  'usr/lib/aarch64-linux-gnu',
   'usr/local',
   'usr/local/bin',
+  'usr/local/sbin',
+  'usr/local/lib',
+  'usr/local/lib/npm',
   'etc',
+  'etc/ssl',
+  'etc/ssl/certs',
   'opt',
   'opt/flotilla',
   'opt/flotilla/packages',
+  'briefing',
+  'data',
+  'dev',
+  'proc',
+  'sys',
+  'tmp',
 ] as const
+/** Paths that are folders, or links to exactly these folders, as in distributions that keep all programs in /usr. */
+export const linkedFolders: Readonly<Record<string, string>> = {
+  bin: 'usr/bin',
+  sbin: 'usr/sbin',
+  lib: 'usr/lib',
+  lib64: 'usr/lib64',
+}
+/** Files that must exist as files. */
 export const ownFiles = ['usr/local/bin/node', 'opt/flotilla/agent.cjs'] as const
 
 /** Returns whether packages may not change this path. The engine lists parent folders as changed, too. Pure. */
@@ -58,12 +86,17 @@ export function isOfAgent(path: string, lock: Pick<PackageLock, 'apt'>): boolean
     return true
   // A link or a file in place of such a folder.
   if (path === '/node_modules' || path === '/opt/node_modules' || path === '/usr/local/lib/node') return true
+  const owner = ownerOfLibrary(path)
+  if (owner === null) return false
+  return path.includes('/glibc-hwcaps/') || !lock.apt.some(({ name }) => name === owner)
+}
+
+/** Returns the package of the distribution to which a library of Node belongs; null for another path. Pure. */
+export function ownerOfLibrary(path: string): string | null {
   const name = path.slice(path.lastIndexOf('/') + 1)
   const library = Object.keys(libraries).find((one) => name === one || name.startsWith(`${one}.`))
-  const folder = path.slice(0, -name.length)
-  if (library === undefined || !libraryFolder.test(folder)) return false
-  if (folder.includes('/glibc-hwcaps/')) return true
-  return !lock.apt.some(({ name: installed }) => installed === libraries[library])
+  if (library === undefined || !libraryFolder.test(path.slice(0, -name.length))) return null
+  return libraries[library] ?? null
 }
 
 /** Flags of the entries of the loader's cache that are for this machine's programs. */
@@ -99,7 +132,16 @@ export function misledLibrary(cache: Buffer, architecture: PackageLock['architec
   return null
 }
 
-/** Returns whether this OpenSSL configuration has a part that Node applies when it starts. Pure. */
+/**
+ * Returns whether this OpenSSL configuration may have a part that Node applies when it starts. OpenSSL joins lines that
+ * end with a backslash, and also removes other backslashes from long lines, so none counts. Pure.
+ */
 export function configuresNode(opensslConf: string): boolean {
-  return /nodejs_conf|^\s*\.include/m.test(opensslConf)
+  // OpenSSL ends a line at a NUL and joins the next one to it.
+  if (opensslConf.includes('\0')) return true
+  return opensslConf.split(/(?<!\\\r*)\n/).some((line) => {
+    const isComment = /^[ \t]*#/.test(line) && !line.includes('\n')
+    const joined = line.replace(/[\\\r\n]/g, '')
+    return joined.includes('nodejs_conf') || (joined.includes('.include') && !isComment)
+  })
 }
