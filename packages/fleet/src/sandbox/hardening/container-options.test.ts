@@ -112,6 +112,7 @@ describe('containerOptions', () => {
   })
 
   it('the heap fits into half of the memory', () => {
+    expect(agentCommand(128 * 1024 * 1024)[0]).toBe('/usr/local/bin/node')
     expect(agentCommand(128 * 1024 * 1024)).toContain('--max-old-space-size=64')
     expect(agentCommand(384 * 1024 * 1024)).toContain('--max-old-space-size=192')
   })

@@ -202,9 +202,10 @@ export function volumeLabels(homeId: string, agentId: string): Record<string, st
 
 /**
  * Command line of every Node process in a container. Without the flag, any program of the same user could open the
- * inspector with a signal and read the memory. No variable of the environment can override the flag.
+ * inspector with a signal and read the memory. No variable of the environment can override the flag. The path is that of
+ * all images, so that no other program named `node` runs in its place.
  */
-export const guardedNode = ['node', '--disable-sigusr1'] as const
+export const guardedNode = ['/usr/local/bin/node', '--disable-sigusr1'] as const
 
 /** Gives the JavaScript heap half of the memory; the other half is for Node itself and for the agent's programs. */
 export function agentCommand(memoryLimitBytes: number): readonly string[] {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { dirname } from 'node:path'
 import { Readable } from 'node:stream'
-import { labelKeys } from '../hardening/container-options.ts'
+import { guardedNode, labelKeys } from '../hardening/container-options.ts'
 import { followEngine } from '../image/engine-images.ts'
 import { ofRoot } from '../image/ensure-image.ts'
 import { noteUse } from '../image/image-uses.ts'
@@ -72,7 +72,7 @@ export async function storeImage(
     // Agents cannot write to the folders of the distribution, so pip installs below /data.
     'ENV PIP_BREAK_SYSTEM_PACKAGES=1',
     `LABEL ${labelKeys.role}=image`,
-    'CMD ["node", "--disable-sigusr1", "/opt/flotilla/agent.cjs"]',
+    `CMD ${JSON.stringify([...guardedNode, '/opt/flotilla/agent.cjs'])}`,
   ].join('\n')
   try {
     const context = tarArchive([tarFile('Dockerfile', Buffer.from(`${recipe}\n`), ofRoot)])
