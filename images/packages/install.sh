@@ -25,19 +25,25 @@ if [ -d /fetch/pip ]; then
 fi
 
 if [ -d /fetch/npm ]; then
-  # Install scripts come from any author, so they run as a user that can change nothing but this folder.
-  mkdir -p /opt/flotilla/packages/npm /fetch/npm-home
+  # Install scripts come from any author, so they run as a user that can change only this folder and temporary files.
+  # Its home is below /tmp, whose size is limited. It only reads the downloads: npm writes to the index of its cache, which
+  # is copied, and not to the content, which is linked.
+  mkdir -p /opt/flotilla/packages/npm /tmp/npm-home /tmp/npm-cache/_cacache
+  chmod -R go-w,a+rX /fetch/npm-cache
+  cp -R /fetch/npm-cache/_cacache/index-v5 /tmp/npm-cache/_cacache/
+  ln -s /fetch/npm-cache/_cacache/content-v2 /tmp/npm-cache/_cacache/content-v2
   cp /fetch/npm/package.json /fetch/npm/package-lock.json /opt/flotilla/packages/npm/
-  chown -R 65534:65534 /opt/flotilla/packages/npm /fetch/npm-cache /fetch/npm-home
+  chown -hR 65534:65534 /opt/flotilla/packages/npm /tmp/npm-home /tmp/npm-cache
   as_nobody() {
     setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs "$@"
   }
   cd /opt/flotilla/packages/npm
-  HOME=/fetch/npm-home npm_config_cache=/fetch/npm-cache npm_config_audit=false npm_config_fund=false \
-    npm_config_update_notifier=false npm_config_loglevel=error npm_config_allow_git=none as_nobody npm ci --offline
+  HOME=/tmp/npm-home npm_config_cache=/tmp/npm-cache npm_config_logs_max=0 npm_config_audit=false \
+    npm_config_fund=false npm_config_update_notifier=false npm_config_loglevel=error npm_config_allow_git=none \
+    as_nobody npm ci --offline
   cd /
   # A process that a script left behind could change files while their owner is changed.
-  as_nobody node -e 'try { process.kill(-1, "SIGKILL") } catch {}' || true
+  as_nobody /usr/local/bin/node -e 'try { process.kill(-1, "SIGKILL") } catch {}' || true
   chown -hR 0:0 /opt/flotilla/packages/npm
 fi
 

@@ -71,6 +71,7 @@ export const pryingScript = `
   for place in /usr/local/sbin/node /usr/local/bin/node /opt/flotilla/agent.cjs /etc/ld.so.preload /usr/sbin/policy-rc.d; do
     (echo changed >> $place) 2> /dev/null && echo "WROTE $place"
   done
+  find /fetch ! -type l -writable 2> /dev/null | head -5 | sed 's/^/WROTE /'
   node -e 'require("net").connect(3128, "127.77.0.1").on("connect", function () { this.write("GET / HTTP/1.0\\r\\n\\r\\n") }).on("data", () => console.log("REACHED")).on("error", () => {}).setTimeout(2000, function () { this.destroy() })'
   echo END
 } > found.txt 2>&1

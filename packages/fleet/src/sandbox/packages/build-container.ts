@@ -4,7 +4,7 @@ import type Dockerode from 'dockerode'
 import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
 import { ulimitsOf } from '../engine/engine-dialect.ts'
-import { labelKeys } from '../hardening/container-options.ts'
+import { guardedNode, labelKeys } from '../hardening/container-options.ts'
 import { isStatus } from '../image/engine-images.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { readTar } from '../read-tar.ts'
@@ -12,6 +12,7 @@ import type { TarFacts } from '../read-tar.ts'
 import { tarArchive } from '../tar-archive.ts'
 import type { TarEntry } from '../tar-archive.ts'
 import { failed } from './build-failed.ts'
+import { watchSize } from './watch-size.ts'
 
 /** How many bytes of the output of one step are kept: the list of a lock with 5000 packages fits. */
 const outputMaxBytes = 2 * 1024 * 1024
@@ -27,8 +28,6 @@ const buildLimits = {
   /** All files of the container besides those of the agent image, in bytes. */
   diskBytes: 10 * 1024 ** 3,
 } as const
-/** The interval between two measurements of the container's files, in milliseconds. */
-const sizeIntervalMs = 5_000
 /** The processor time of a container is counted in periods of this length, in microseconds. */
 const cpuPeriodUs = 100_000
 
@@ -83,7 +82,7 @@ export async function startBuildContainer(
   signal.throwIfAborted()
   const container = await engine.docker.createContainer({
     Image: image,
-    Cmd: ['node', '-e', forwarder],
+    Cmd: [...guardedNode, '-e', forwarder],
     User: '0:0',
     Labels: { [labelKeys.home]: homeTag, [labelKeys.role]: packagesRole },
     Healthcheck: { Test: ['NONE'] },
@@ -110,7 +109,12 @@ export async function startBuildContainer(
     id: container.id,
     run: async (step) => {
       signal.throwIfAborted()
-      const watched = watchSize(engine, container, { clock, signal, end: remove })
+      const watched = watchSize(engine, container, {
+        maxBytes: buildLimits.diskBytes,
+        clock,
+        signal,
+        end: remove,
+      })
       try {
         const done = await runIn(engine, container, step)
         signal.throwIfAborted()
@@ -166,34 +170,6 @@ const changesSchema = z
   .nullable()
   .transform((list) => (list ?? []).map(({ Path }) => Path))
 
-/** Removes the container, which ends its step, if its files take more than the limit. */
-function watchSize(
-  engine: Engine,
-  container: Pick<Dockerode.Container, 'id'>,
-  {
-    clock,
-    signal,
-    end,
-  }: { readonly clock: Clock; readonly signal: AbortSignal; readonly end: () => Promise<void> },
-) {
-  const ended = new AbortController()
-  const over = AbortSignal.any([signal, ended.signal])
-  let isFull = false
-  const watch = async (): Promise<void> => {
-    while (!over.aborted) {
-      await clock.sleep(sizeIntervalMs, over)
-      const [found] = sizesSchema.parse(
-        await engine.docker.listContainers({ all: true, size: true, filters: { id: [container.id] } }),
-      )
-      isFull = (found?.SizeRw ?? 0) > buildLimits.diskBytes
-      if (isFull) return end()
-    }
-  }
-  // The step itself reports an engine that does not answer.
-  watch().catch(() => undefined)
-  return { isFull: () => isFull, end: () => ended.abort() }
-}
-
 /** Returns the limits of a build, without a network and with few rights. */
 async function buildHost(engine: Engine, registriesFolder: string): Promise<Dockerode.HostConfig> {
   return {
@@ -216,6 +192,8 @@ async function buildHost(engine: Engine, registriesFolder: string): Promise<Dock
       '/tmp': `rw,exec,nosuid,nodev,mode=1777,size=${buildLimits.tmpBytes},nr_inodes=${buildLimits.tmpFiles}`,
     },
     IpcMode: 'private',
+    // The engine must not copy the output to a log, which has no limit.
+    LogConfig: { Type: 'none', Config: {} },
     Mounts: [
       { Type: 'bind', Source: registriesFolder, Target: '/registries', ReadOnly: true },
       // Without a name, so that the volume is removed together with the container. It is not part of the image.
@@ -223,8 +201,6 @@ async function buildHost(engine: Engine, registriesFolder: string): Promise<Dock
     ],
   }
 }
-
-const sizesSchema = z.array(z.looseObject({ SizeRw: z.number().nullish() }))
 
 function tooLarge(): SandboxError {
   return failed(`the packages need more than ${buildLimits.diskBytes / 1024 ** 3} GB of disk space`)
