@@ -170,6 +170,32 @@ test('a failure that may pass is tried again, and then delays the starts with th
   expect(runtime.started).toHaveLength(1)
 })
 
+test('a rebuild that fails because a registry does not answer delays no start with the stored lock', async () => {
+  const { packages, start, images } = await aPackedFleet({ a: { apt: ['hello'] }, b: { apt: ['hello'] } })
+  await start('a')
+  packages.registry.set('hello', '2')
+  let tries = 0
+  packages.beforeInstall = async () => {
+    tries += 1
+    throw new SandboxError('registries-unreachable', 'The registry does not answer.\nRepair: wait.')
+  }
+  harness.fleet.packages.beginRebuild('a')
+  const { clock } = harness
+  for (const tried of [1, 2]) {
+    await expect.poll(() => [tries, clock.sleepers()]).toEqual([tried, 1])
+    await clock.advance(20_000)
+  }
+  await buildEnded('a')
+  const key = harness.fleet.packages.keyOf('a')
+  expect(harness.fleet.packages.stateOf(key)).toEqual({
+    state: 'failed',
+    detail: 'The registry does not answer.',
+  })
+  await start('b')
+  expect(images()).toHaveLength(2)
+  expect(new Set(images()).size).toBe(1)
+})
+
 test('the bill of materials lists the installed packages', async () => {
   const { start } = await aPackedFleet({ a: { apt: ['hello'] } })
   await start('a')

@@ -86,7 +86,7 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
       return made
     } catch (error) {
       signal.throwIfAborted()
-      const problem = failures.failed(key, error)
+      const problem = failures.failed(key, error, { isRebuild: renew })
       ended.set(key, { state: 'failed', detail: problem.detail })
       throw problem
     }

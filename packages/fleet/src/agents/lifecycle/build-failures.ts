@@ -23,8 +23,11 @@ export interface BuildFailures {
   attempt<T>(build: () => Promise<T>, signal: AbortSignal): Promise<T>
   /** Throws the Problem `packages-delayed` while a list is cooling down. */
   requireDue(key: string): void
-  /** Records the failure and returns the Problem `packages-unavailable` or `packages-delayed`. */
-  failed(key: string, error: unknown): Problem
+  /**
+   * Returns the Problem `packages-unavailable` or `packages-delayed`. The list cools down after a failure that may pass,
+   * unless it was being rebuilt: starts then use the image of the stored lock.
+   */
+  failed(key: string, error: unknown, how: { readonly isRebuild: boolean }): Problem
   /** Forgets the failures of a list that was built. */
   succeeded(key: string): void
 }
@@ -56,13 +59,14 @@ export function createBuildFailures(clock: Clock): BuildFailures {
       const found = cooling.get(key)
       if (found !== undefined && clock.now() < found.until) throw delayed(found.detail, found.until)
     },
-    failed: (key, error) => {
+    failed: (key, error, { isRebuild }) => {
       if (error instanceof Problem) return error
       const words = error instanceof SandboxError ? sandboxWords(error) : { detail: reasonOf(error) }
       const detail = words.detail || reasonOf(error)
       if ('repair' in words && !mayPass(error))
         return new Problem('packages-unavailable', { detail, repair: words.repair })
       if (!mayPass(error)) return new Problem('internal-error', { cause: error })
+      if (isRebuild) return delayed(detail, clock.now() + firstCooldownMs)
       const before = cooling.get(key)?.pauseMs
       const pauseMs = before === undefined ? firstCooldownMs : Math.min(before * 2, cooldownMaxMs)
       const until = clock.now() + pauseMs
