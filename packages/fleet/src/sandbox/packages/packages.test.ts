@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { localAptSources } from './host-registries.ts'
 import { missingPackage } from './missing-package.ts'
 import { npmSettings } from './npm-settings.ts'
+import { pipSetting } from './pip-settings.ts'
 import { absentFrom, pipName, readList } from './read-list.ts'
 import { createRegistryTable } from './registry-table.ts'
 
@@ -61,6 +62,66 @@ test('npm’s registries of scopes and credentials are read from this machine, a
       { prefix: '//two.test/', authorization: `Basic ${Buffer.from('ann:p:w').toString('base64')}` },
     ],
   })
+})
+
+test('a credential is added only to requests of its registry, and never to plain http for an https registry', () => {
+  const table = createRegistryTable()
+  table.add('npm', 'https://corp.test/')
+  table.add('apt', 'http://corp.test/debian')
+  table.add('apt', 'https://corp.test/debian')
+  table.add('pip', 'https://ann:pw@corp.test/pip/simple')
+  table.add('apt', 'https://bob:pw@apt.test/d')
+  table.add('npm', 'http://plain.test/')
+  for (const prefix of ['//corp.test/', '//plain.test/', '//apt.test/'])
+    table.addCredential({ prefix, authorization: `Bearer ${prefix}` })
+  const of = (address: string) => table.authorizationFor(new URL(address))
+  const basic = (user: string) => `Basic ${Buffer.from(`${user}:pw`).toString('base64')}`
+  expect(of('https://corp.test/npm/semver')).toBe('Bearer //corp.test/')
+  expect(of('https://corp.test/files/semver.tgz')).toBe('Bearer //corp.test/')
+  expect(of('https://corp.test/pip/simple/six/')).toBe(basic('ann'))
+  expect(of('https://corp.test/files/six.whl')).toBe(basic('ann'))
+  expect(of('http://plain.test/semver')).toBe('Bearer //plain.test/')
+  expect(of('https://apt.test/d/pool/x.deb')).toBe(basic('bob'))
+  for (const address of [
+    'http://corp.test/debian/pool/x.deb',
+    'https://corp.test/debian/pool/x.deb',
+    'http://corp.test/npm/semver',
+    'http://corp.test/files/six.whl',
+    'http://corp.test/pip/simple/six/',
+    'http://apt.test/d/pool/x.deb',
+  ])
+    expect([address, of(address)]).toEqual([address, null])
+})
+
+test('a plain http registry of npm beside an https one on the same host gets no credential', () => {
+  const table = createRegistryTable()
+  table.add('npm', 'https://corp.test/npm/')
+  table.add('npm', 'http://corp.test/old/')
+  table.addCredential({ prefix: '//corp.test/', authorization: 'Bearer all' })
+  expect(table.authorizationFor(new URL('http://corp.test/old/semver'))).toBeNull()
+  expect(table.authorizationFor(new URL('https://corp.test/npm/semver'))).toBe('Bearer all')
+})
+
+test('settings of pip are read as pip reads them, also those with several lines', () => {
+  const text = [
+    '[global]',
+    'index-url = https://one.test/simple',
+    '# a remark',
+    'Extra_Index_URL =',
+    '    https://two.test/simple',
+    '    ; another remark',
+    '',
+    '    https://three.test/simple',
+    'timeout = 10',
+    '  indented with more lines',
+  ].join('\n')
+  expect(pipSetting(text, 'index-url')).toBe('https://one.test/simple')
+  expect(pipSetting(text, 'extra-index-url')).toBe('https://two.test/simple\nhttps://three.test/simple')
+  expect(pipSetting('  index-url: https://a.test/', 'index-url')).toBe('https://a.test/')
+  expect(pipSetting('extra-index-url=https://a.test/\n\thttps://b.test/', 'extra-index-url')).toBe(
+    'https://a.test/\nhttps://b.test/',
+  )
+  expect(pipSetting(text, 'no-such')).toBeNull()
 })
 
 test('apt sources get addresses in the container without credentials, in both forms', () => {

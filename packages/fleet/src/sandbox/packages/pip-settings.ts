@@ -23,9 +23,7 @@ export async function addPipIndexes(
     ].map((path) => readFile(path, 'utf8').catch(() => '')),
   )
   const setting = (name: string, variable: string): string => {
-    const written = files.flatMap(
-      (text) => new RegExp(`^${name}\\s*[=:]\\s*(\\S.*)$`, 'm').exec(text)?.[1] ?? [],
-    )
+    const written = files.flatMap((text) => pipSetting(text, name) ?? [])
     return (variables[variable] ?? written.at(-1) ?? '').trim()
   }
   const index = setting('index-url', 'PIP_INDEX_URL') || publicPip
@@ -40,4 +38,22 @@ export async function addPipIndexes(
   ]
   // configparser reads a percent sign as the start of a reference.
   return `${lines.join('\n').replaceAll('%', '%%')}\n`
+}
+
+/**
+ * Returns a setting in the text of a pip.conf, with line feeds between its lines; null if it is not there. Lines that
+ * are indented more than the name belong to the value. Pure.
+ */
+export function pipSetting(text: string, name: string): string | null {
+  let found: { readonly indent: number; readonly values: string[] } | null = null
+  for (const line of text.split(/\r?\n/)) {
+    const value = line.trim()
+    if (value === '' || /^[#;]/.test(value)) continue
+    const indent = line.length - line.trimStart().length
+    if (found !== null && indent <= found.indent) break
+    if (found !== null) found.values.push(value)
+    const [, key = '', first = ''] = found === null ? (/^([^=:]+)[=:](.*)$/.exec(value) ?? []) : []
+    if (key.trim().toLowerCase().replaceAll('_', '-') === name) found = { indent, values: [first.trim()] }
+  }
+  return found === null ? null : found.values.filter((value) => value !== '').join('\n')
 }

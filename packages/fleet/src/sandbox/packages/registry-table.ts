@@ -15,7 +15,10 @@ export interface RegistryOrigin {
   readonly bases: readonly { readonly kind: RegistryKind; readonly path: string }[]
 }
 
-/** A credential of this machine for all addresses that begin with `prefix`, such as `//npm.corp.test/private/`. */
+/**
+ * A credential of npm on this machine for all addresses that begin with `prefix`, such as `//npm.corp.test/private/`. It
+ * is added to requests of npm registries, and to plain http only if npm has no https registry on this host.
+ */
 export interface RegistryCredential {
   readonly prefix: string
   /** Value of the header `authorization`. Secret. */
@@ -47,7 +50,9 @@ export function createRegistryTable(): RegistryTable {
     string,
     RegistryOrigin & { readonly bases: { kind: RegistryKind; path: string }[] }
   >()
-  const credentials: RegistryCredential[] = []
+  const credentials: (RegistryCredential & { readonly fits: (url: URL) => boolean })[] = []
+  const isRequestOf = (kind: RegistryKind, url: URL): boolean =>
+    kindsOf(origins.get(url.origin)?.bases ?? [], url.pathname).includes(kind)
 
   function add(kind: RegistryKind, address: string): string | null {
     const url = webUrl(address)
@@ -65,9 +70,11 @@ export function createRegistryTable(): RegistryTable {
     origins.set(url.origin, one)
     if (url.username !== '') {
       const authorization = basicOf(decoded(url.username), decoded(url.password))
-      credentials.push({ prefix: `//${url.host}${path}`, authorization })
+      const fits = ({ origin }: URL): boolean => origin === url.origin
+      credentials.push({ prefix: `//${url.host}${path}`, authorization, fits })
       // The files of an index may be beside it; pip uses the credential of the index for the whole host.
-      if (kind === 'pip') credentials.push({ prefix: `//${url.host}/`, authorization })
+      const ofPip = (asked: URL): boolean => fits(asked) && isRequestOf('pip', asked)
+      if (kind === 'pip') credentials.push({ prefix: `//${url.host}/`, authorization, fits: ofPip })
     }
     return `http://${one.local}${url.pathname}${url.search}`
   }
@@ -84,13 +91,19 @@ export function createRegistryTable(): RegistryTable {
 
   return {
     add,
-    addCredential: (credential) => void credentials.push(credential),
+    addCredential: (credential) => {
+      const isPlainOnly = ({ host }: URL): boolean =>
+        origins.get(`https://${host}`)?.bases.some(({ kind }) => kind === 'npm') !== true
+      const fits = (url: URL): boolean =>
+        isRequestOf('npm', url) && (url.protocol === 'https:' || isPlainOnly(url))
+      credentials.push({ ...credential, fits })
+    },
     byLocal: (host) => [...origins.values()].find(({ local }) => local === host) ?? null,
     toLocal: (address) => moved(address, 'origin'),
     toOrigin: (address) => moved(address, 'local') ?? withoutUser(address),
     authorizationFor: (url) => {
       const address = `//${url.host}${url.pathname}`
-      const fitting = credentials.filter(({ prefix }) => address.startsWith(prefix))
+      const fitting = credentials.filter(({ prefix, fits }) => address.startsWith(prefix) && fits(url))
       const [longest] = fitting.toSorted((one, other) => other.prefix.length - one.prefix.length)
       return longest?.authorization ?? null
     },
@@ -107,6 +120,15 @@ export function createRegistryTable(): RegistryTable {
 export function mayRead({ bases }: Pick<RegistryOrigin, 'bases'>, pathname: string): boolean {
   if (hasParentFolder(pathname)) return false
   return bases.some(({ kind, path }) => `${pathname}/`.startsWith(path) || isFileOf(kind, pathname))
+}
+
+/** Returns for which package managers a path may be read: those with such files, else those of the nearest folder. */
+function kindsOf(bases: RegistryOrigin['bases'], pathname: string): readonly RegistryKind[] {
+  const byFile = bases.filter(({ kind }) => isFileOf(kind, pathname))
+  if (byFile.length > 0) return byFile.map(({ kind }) => kind)
+  const above = bases.filter(({ path }) => `${pathname}/`.startsWith(path))
+  const nearest = Math.max(...above.map(({ path }) => path.length))
+  return above.flatMap(({ kind, path }) => (path.length === nearest ? [kind] : []))
 }
 
 /** Registries also have their files beside their index, on the same host. */
