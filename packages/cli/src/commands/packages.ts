@@ -41,7 +41,7 @@ export function addPackagesCommand(program: Command, deps: CliDeps): void {
     .command('set')
     .summary('replace the packages of an agent')
     .description(
-      'Replaces the whole list. The image is built at once; the next run of the agent uses it. --none removes all packages.',
+      'Replaces the whole list. If the list has no lock yet, the command builds the image and waits for it; otherwise the next run builds the image if it is missing. The agent uses the list from its next run on. --none removes all packages.',
     )
     .argument('<agent>', 'id of the agent')
     .option('--apt <name...>', 'Debian packages, such as ffmpeg or ripgrep=13.0.0-4+b2')
