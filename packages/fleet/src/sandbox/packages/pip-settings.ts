@@ -45,15 +45,21 @@ export async function addPipIndexes(
  * are indented more than the name belong to the value. Pure.
  */
 export function pipSetting(text: string, name: string): string | null {
-  let found: { readonly indent: number; readonly values: string[] } | null = null
+  let indentOfName = -1
+  const values: string[] = []
   for (const line of text.split(/\r?\n/)) {
     const value = line.trim()
     if (value === '' || /^[#;]/.test(value)) continue
     const indent = line.length - line.trimStart().length
-    if (found !== null && indent <= found.indent) break
-    if (found !== null) found.values.push(value)
-    const [, key = '', first = ''] = found === null ? (/^([^=:]+)[=:](.*)$/.exec(value) ?? []) : []
-    if (key.trim().toLowerCase().replaceAll('_', '-') === name) found = { indent, values: [first.trim()] }
+    if (indentOfName >= 0) {
+      if (indent <= indentOfName) break
+      values.push(value)
+      continue
+    }
+    const [, key = '', first = ''] = /^([^=:]+)[=:](.*)$/.exec(value) ?? []
+    if (key.trim().toLowerCase().replaceAll('_', '-') !== name) continue
+    indentOfName = indent
+    values.push(first.trim())
   }
-  return found === null ? null : found.values.filter((value) => value !== '').join('\n')
+  return indentOfName < 0 ? null : values.filter((value) => value !== '').join('\n')
 }
