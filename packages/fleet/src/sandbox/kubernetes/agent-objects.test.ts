@@ -75,7 +75,12 @@ describe('agentObjects', () => {
     }
 
     it('agentObjects bounds the open files of the agent and all its programs by what starts its program', () => {
-      expect([...command.slice(0, 2), ...command.slice(3, 5)]).toEqual(['sh', '-c', 'sh', 'node'])
+      expect([...command.slice(0, 2), ...command.slice(3, 5)]).toEqual([
+        'sh',
+        '-c',
+        'sh',
+        '/usr/local/bin/node',
+      ])
     })
 
     it.each([
