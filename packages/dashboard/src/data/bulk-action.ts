@@ -13,6 +13,7 @@ export interface BulkAction<Item> {
   readonly danger?: boolean
   /** Returns why the action does not apply to the item now; null if it does. */
   readonly why: (item: Item) => string | null
+  /** Makes the call. Rejects if the action was not done for the item, also if the mesh answered without an error. */
   readonly run: (item: Item) => Promise<unknown>
   /** Absent if the action cannot be undone. */
   readonly undo?: {

@@ -69,6 +69,8 @@ export function useAction<N extends PeopleEndpointName>(
   name: N,
   options: {
     readonly done?: string | ((reply: Reply<N>) => string | null)
+    /** Throws an error that says why the reply of a call that succeeded does not mean what `done` says. */
+    readonly requireDone?: (reply: Reply<N>) => void
     /** True if the form shows the error beside its fields, so no message above the page repeats it. */
     readonly failsInPlace?: boolean
     readonly stale?: readonly PeopleEndpointName[]
@@ -81,7 +83,11 @@ export function useAction<N extends PeopleEndpointName>(
     for (const stale of options.stale ?? []) void queries.invalidateQueries({ queryKey: [stale] })
   }
   return useMutation({
-    mutationFn: (parts: CallParts<N>) => withProof(proofs, name, () => client.call(name, parts)),
+    mutationFn: async (parts: CallParts<N>) => {
+      const reply = await withProof(proofs, name, () => client.call(name, parts))
+      options.requireDone?.(reply)
+      return reply
+    },
     onSuccess: (reply, parts) => {
       const doneText = typeof options.done === 'function' ? options.done(reply) : options.done
       const done = [...(doneText ? [doneText] : []), ...noticesOf(reply)].join(' ')

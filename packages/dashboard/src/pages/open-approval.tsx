@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { formatActor } from '@flotilla/protocol/format-actor'
 import type { ApprovalView } from '@flotilla/protocol/agent-edit'
+import { requireCarriedOut } from '../data/require-carried-out.ts'
 import { useAction, useMesh, useRefusal } from '../data/use-mesh.ts'
 import { Confirm } from '../design/confirm.tsx'
 import { Ago, Badge, Card, Code, Failed, Loading } from '../design/parts.tsx'
@@ -25,13 +26,18 @@ const policyKinds: readonly string[] = ['http-request', 'program-request', 'mcp-
 export function OpenApproval({ approval }: { readonly approval: ApprovalView }) {
   const [asking, setAsking] = useState<'once' | 'always' | null>(null)
   const stale = ['pending', 'status'] as const
-  const confirm = useAction('pendingConfirm', { done: 'The action was carried out.', stale })
+  const confirm = useAction('pendingConfirm', {
+    done: 'The action was carried out.',
+    requireDone: requireCarriedOut,
+    stale,
+  })
   const refuse = useAction('pendingCancel', { done: 'The action is rejected.', stale })
   const always = useAction('pendingAlways', {
     done: ({ rule, not_added: notAdded, approval }) =>
       rule === null
         ? `No rule was added: ${notAdded ?? ''}. ${approval.detail}`
         : `The action was carried out, and the rule ${rule.name} was added.`,
+    requireDone: ({ approval }) => requireCarriedOut(approval),
     stale: [...stale, 'policy', 'policyStops'],
   })
   const proposed = useMesh(

@@ -1,6 +1,7 @@
 import type { ApprovalView } from '@flotilla/protocol/agent-edit'
 import { formatActor } from '@flotilla/protocol/format-actor'
 import type { BulkAction, BulkItem } from '../data/bulk-action.ts'
+import { requireCarriedOut } from '../data/require-carried-out.ts'
 import { useServices } from '../data/use-mesh.ts'
 import { BulkDialog } from '../design/bulk-dialog.tsx'
 
@@ -34,8 +35,8 @@ export function SeveralApprovals({
         'Each of these actions is carried out at once, exactly as it was asked for. This cannot be undone. An action that was changed since is rejected.',
       danger: true,
       why: () => null,
-      run: ({ id, approval }) =>
-        client.call('pendingConfirm', { params: { id }, body: { digest: approval.digest } }),
+      run: ({ id, approval: { digest } }) =>
+        client.call('pendingConfirm', { params: { id }, body: { digest } }).then(requireCarriedOut),
     },
   ]
   const items = approvals.map((approval) => ({
