@@ -1,3 +1,4 @@
+import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createToastStore } from './toasts.ts'
 
@@ -18,6 +19,14 @@ test('a message with a way back stays longer, and is taken back once', async () 
   await Promise.all([toasts.undo(id), toasts.undo(id)])
   expect(undone).toBe(1)
   expect(toasts.list().map(({ title }) => title)).toEqual(['It is as it was.'])
+})
+
+test('an error is shown under the title that is given, with the repair of its problem', () => {
+  const toasts = createToastStore()
+  toasts.fail(new Problem('conflict', { detail: 'it is gone' }), '2 of 3 agents failed.')
+  expect(toasts.list()).toMatchObject([
+    { title: '2 of 3 agents failed.', code: 'conflict', repair: expect.stringMatching(/./) },
+  ])
 })
 
 test('an undo that is no longer possible is shown with its reason', async () => {

@@ -21,8 +21,8 @@ export interface ToastStore {
   tell(title: string, undo?: () => Promise<string>): void
   /** Undoes the change that a message reported, once, and shows the result. */
   undo(id: number): Promise<void>
-  /** Shows an error with the mesh's detail and repair. */
-  fail(error: unknown): void
+  /** Shows an error with the mesh's detail, or with `title` in its place, and the repair. */
+  fail(error: unknown, title?: string): void
   close(id: number): void
 }
 
@@ -52,7 +52,8 @@ export function createToastStore(): ToastStore {
 
   const tell = (title: string, undo?: () => Promise<string>): void =>
     show({ tone: 'ok', title, ...(undo ? { undo } : {}) })
-  const fail = (error: unknown): void => show({ tone: 'bad', ...describeError(error) })
+  const fail = (error: unknown, title?: string): void =>
+    show({ tone: 'bad', ...describeError(error), ...(title === undefined ? {} : { title }) })
 
   return {
     close,

@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import type { PeopleEndpointName } from '@flotilla/client/people-api'
-import type { BulkAction } from './bulk-action.ts'
+import type { BulkAction, BulkItem } from './bulk-action.ts'
 import { formatCount } from './format.ts'
-import { runEach } from './run-each.ts'
+import { describeFailures, runEach } from './run-each.ts'
+import type { EachEnd } from './run-each.ts'
 import { useServices } from './use-mesh.ts'
-import { withProof } from './with-proof.ts'
 
 export interface Bulk {
   /** What the items are, such as `agent`. */
@@ -14,30 +14,33 @@ export interface Bulk {
 }
 
 /** Carries out an action on several items, reports the result, and offers to undo it where that is possible. */
-export function useBulk<Item>({ thing, stale }: Bulk) {
+export function useBulk<Item extends BulkItem>({ thing, stale }: Bulk) {
   const { queries, toasts, proofs } = useServices()
   const [isBusy, setBusy] = useState(false)
   const makeStale = (): void => {
     for (const name of stale) void queries.invalidateQueries({ queryKey: [name] })
   }
+  const reportFailures = (end: EachEnd<Item>): void => {
+    const words = describeFailures(end, thing)
+    if (words !== null) toasts.fail(end.failures[0]?.error, words)
+  }
   async function carryOut(action: BulkAction<Item>, items: readonly Item[]): Promise<void> {
     setBusy(true)
-    const { done, failures } = await runEach(items, (item) =>
-      withProof(proofs, action.call, () => action.run(item)),
-    )
+    const end = await runEach(items, { ...action, proofs })
+    const { done } = end
     setBusy(false)
     makeStale()
     const { undo } = action
     const takeBack =
       undo &&
       (async (): Promise<string> => {
-        const back = await runEach(done, (item) => withProof(proofs, undo.call, () => undo.run(item)))
+        const back = await runEach(done, { ...undo, proofs })
         makeStale()
-        if (back.failures.length > 0) toasts.fail(back.failures[0])
+        reportFailures(back)
         return `${formatCount(back.done.length, thing)} ${undo.past}.`
       })
     if (done.length > 0) toasts.tell(`${formatCount(done.length, thing)} ${action.past}.`, takeBack)
-    if (failures.length > 0) toasts.fail(failures[0])
+    reportFailures(end)
   }
   return { isBusy, carryOut }
 }

@@ -74,7 +74,9 @@ export function FleetPage() {
           </div>
         </>
       )}
-      {data && isChoosing && <SeveralAgents agents={data.agents} onClose={() => setChoosing(false)} />}
+      {data && isChoosing && (
+        <SeveralAgents agents={data.agents} pauses={data.pauses} onClose={() => setChoosing(false)} />
+      )}
       {made === 'agent' && <CreateAgent onClose={() => setCreating(false)} />}
     </div>
   )

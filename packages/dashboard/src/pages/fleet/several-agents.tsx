@@ -1,8 +1,10 @@
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import type { PauseView } from '@flotilla/protocol/pause-api'
 import type { BulkAction, BulkItem } from '../../data/bulk-action.ts'
 import { useServices } from '../../data/use-mesh.ts'
 import { BulkDialog } from '../../design/bulk-dialog.tsx'
 import { agentWords } from '../agent-state.ts'
+import { whyNotResumed } from './why-not-resumed.ts'
 
 interface AgentItem extends BulkItem {
   readonly view: AgentView
@@ -11,9 +13,11 @@ interface AgentItem extends BulkItem {
 /** Pauses, resumes, archives or unarchives several agents. */
 export function SeveralAgents({
   agents,
+  pauses,
   onClose,
 }: {
   readonly agents: readonly AgentView[]
+  readonly pauses: readonly PauseView[]
   readonly onClose: () => void
 }) {
   const { client } = useServices()
@@ -39,7 +43,7 @@ export function SeveralAgents({
       past: 'resumed',
       call: 'resume',
       effect: 'Work that came due during the pause runs once for each agent.',
-      why: ({ view }) => (view.paused === null ? 'It is not paused.' : null),
+      why: ({ view }) => whyNotResumed(view, pauses),
       run: resume,
       undo: { call: 'pause', past: 'paused again', run: pause },
     },
