@@ -108,7 +108,7 @@ function Image({ image }: { readonly image: PackageImageView | null }) {
           <summary className="muted">Locked: {locked.length} with dependencies</summary>
           <ul className="points mono">
             {locked.map(({ from, name, version }) => (
-              <li key={`${from}:${name}`}>
+              <li key={`${from}:${name}:${version}`}>
                 {from} {name} {version}
               </li>
             ))}
