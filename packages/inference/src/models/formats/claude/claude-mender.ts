@@ -1,5 +1,6 @@
 import { eventsOfMessage, filled, membersOf } from './claude-message.ts'
 import type { Members } from './claude-message.ts'
+import { createAnswerEnding } from '../answer/answer-ending.ts'
 import { charsIn, countIn, estimatedTokens } from '../usage.ts'
 import { mendedBlock, mendedDelta } from './claude-blocks.ts'
 
@@ -19,7 +20,7 @@ export interface ClaudeMender {
   take(event: Members): readonly Members[]
   /** Returns the events that the server omitted at the end of the stream. */
   end(): readonly Members[]
-  /** Whether the message has said why it ended, or its stream has ended. */
+  /** Whether the message has ended behind its content: by a reason, or by the end of its stream. */
   isComplete(): boolean
 }
 
@@ -39,6 +40,7 @@ export interface ClaudeMender {
 export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMender {
   let hasBegun = false
   let id = ''
+  const ending = createAnswerEnding()
   let hasReason = false
   let isOver = false
   let hasCalls = false
@@ -93,6 +95,9 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     const mended = mendedBlock(block, keepsUnknown)
     const index = openBlock(given, mended?.block ?? null, block['type'])
     if (mended === null || index === null) return [...begin(), ...closed]
+    // Text and thoughts have content with their first delta.
+    const hasContent = mended.deltas.length > 0 || !['text', 'thinking'].includes(String(block['type']))
+    ending.take({ hasContent, hasReason: false })
     const isSame = mended.block === block && index === given
     const started = isSame ? event : { ...event, index, content_block: mended.block }
     const deltas = mended.deltas.map((delta) => ({ type: 'content_block_delta', index, delta }))
@@ -115,7 +120,9 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     }
     const index = block?.index ?? null
     if (index === null) return before
-    contentChars += charsIn(mended) - charsIn(mended['type'])
+    const chars = charsIn(mended) - charsIn(mended['type'])
+    contentChars += chars
+    ending.take({ hasContent: chars > 0, hasReason: false })
     return [...before, mended === piece && index === given ? event : { ...event, index, delta: mended }]
   }
 
@@ -129,7 +136,9 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     const reported = membersOf(event['usage'])
     const usage = filledUsage({ output_tokens: countedOutput(), ...filled(reported) }, keepsUnknown)
     const change = membersOf(event['delta'])
-    hasReason ||= typeof change['stop_reason'] === 'string' && change['stop_reason'] !== ''
+    const namesReason = typeof change['stop_reason'] === 'string' && change['stop_reason'] !== ''
+    hasReason ||= namesReason
+    ending.take({ hasContent: false, hasReason: namesReason })
     const closed = [...open.keys()].flatMap(close)
     const isSame = sameMembers(usage, reported) && event['delta'] === change
     return [...begin(), ...closed, isSame ? event : { ...event, delta: change, usage }]
@@ -138,6 +147,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
   function stop(event: Members): readonly Members[] {
     if (isOver) return []
     isOver = true
+    ending.take({ hasContent: false, hasReason: true })
     const closed = [...open.keys()].flatMap(close)
     if (hasReason) return [...begin(), ...closed, event]
     const reason = { stop_reason: hasCalls ? 'tool_use' : 'end_turn', stop_sequence: null }
@@ -174,7 +184,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
 
   return {
     take,
-    isComplete: () => hasReason || isOver,
+    isComplete: ending.isComplete,
     end: () => (hasReason && !isOver ? stop({ type: 'message_stop' }) : []),
   }
 }

@@ -104,6 +104,31 @@ describe.each([
   })
 })
 
+describe('an error behind the end of a message', () => {
+  const frame = (event: { readonly type: string }) =>
+    `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+  const start = { type: 'message_start', message: { id: 'm', role: 'assistant', content: [] } }
+  const begin = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }
+  const text = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello' } }
+  const end = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } }
+  const stop = { type: 'message_stop' }
+  const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
+
+  test.each([
+    ['is reported if the message is empty', [start, end, error], true],
+    ['is reported if the message has an empty block', [start, begin, end, stop, error], true],
+    ['is reported if content followed the end', [start, begin, text, end, text, error], true],
+    ['is dropped if the message is complete', [start, begin, text, end, error], false],
+    ['is dropped behind the end of a stream that names no reason', [start, begin, text, stop, error], false],
+  ])('%s', (_case, events, isReported) => {
+    for (const stream of [true, false]) {
+      const create: CreateWriter = (asked) => createClaudeWriter({ ...asked, keepsUnknown: true })
+      const answer = rewritten(create, stream, [Buffer.from(events.map(frame).join(''))])
+      expect(answer.includes('Overloaded'), `stream: ${stream}`).toBe(isReported)
+    }
+  })
+})
+
 describe('an event of a message', () => {
   test('an event of a message passes as the same bytes where official clients can read it', () => {
     const events = Buffer.concat(wires.anthropic.events({ text: 'Hello there' }).map(wires.anthropic.frame))
