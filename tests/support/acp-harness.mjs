@@ -86,14 +86,16 @@ const steps = {
       sessionUpdate: 'plan',
       entries: rest.split(';').map((content) => ({ content, priority: 'medium', status: 'pending' })),
     }),
+  /** Does what `run` does, and names the call in its request by its identifier alone. */
+  bare: (of) => steps.run({ ...of, isBare: true }),
   /** Runs a command line, after asking for permission. */
-  run: async ({ rest, client, sessionId, session }) => {
+  run: async ({ rest, client, sessionId, session, isBare = false }) => {
     const toolCallId = `call_${(session.calls += 1)}`
     const call = { toolCallId, title: rest, kind: 'execute', rawInput: { command: rest } }
     await update(client, sessionId, { sessionUpdate: 'tool_call', status: 'pending', ...call })
     const { outcome } = await client.request(methods.client.session.requestPermission, {
       sessionId,
-      toolCall: call,
+      toolCall: isBare ? { toolCallId } : call,
       options: [
         { optionId: 'always', name: 'Always', kind: 'allow_always' },
         { optionId: 'yes', name: 'Yes', kind: 'allow_once' },

@@ -42,11 +42,16 @@ export const harnessEndpoints = {
 export const harnessApi = {
   permit: {
     request: z.strictObject({
-      kind: z.enum(harnessCallKinds),
+      /** Null if the harness names none: the strictest rule about any kind decides. */
+      kind: z.nullable(z.enum(harnessCallKinds)),
       /** What the harness says about the call. */
       subject: z.string().check(z.maxLength(harnessSubjectMaxChars)),
       /** The input as JSON, cut; empty if the harness names none. */
       input: z._default(z.string().check(z.maxLength(harnessInputMaxChars)), ''),
+      /** True if the harness states more than `subject` and `input` show. */
+      is_cut: z._default(z.boolean(), false),
+      /** SHA-256 of everything that the harness states about the call, in hex; equal calls have equal ones. */
+      sha256: z._default(z.string().check(z.regex(/^(?:[0-9a-f]{64})?$/, 'a digest is 64 hex digits')), ''),
     }),
     response: z.strictObject({
       allowed: z.boolean(),

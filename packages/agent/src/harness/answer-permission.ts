@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import * as z from 'zod/mini'
 import {
   harnessEndpoints,
@@ -7,8 +8,9 @@ import {
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { cleanAndCut } from '../tools/cut-middle.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
-import { readRequestedCall } from './read-update.ts'
-import type { CallReport } from './read-update.ts'
+import { contentText, readRequestedCall } from './read-update.ts'
+import { hasContent, joinStated } from './stated-call.ts'
+import type { StatedCall } from './stated-call.ts'
 
 /** Choices of a request that are read. */
 const optionsMax = 20
@@ -34,11 +36,14 @@ export async function answerPermission(
   {
     mesh,
     sessionId,
+    statedOf,
     signal,
     onWait,
   }: {
     readonly mesh: RunMesh
     readonly sessionId: string
+    /** Returns what the harness stated about the call before; a request leaves out what did not change. */
+    readonly statedOf: (callId: string) => StatedCall | null
     readonly signal: AbortSignal
     readonly onWait: () => void
   },
@@ -46,11 +51,8 @@ export async function answerPermission(
   const parsed = requestSchema.safeParse(params)
   const call = parsed.success ? readRequestedCall(parsed.data.toolCall) : null
   if (!parsed.success || parsed.data.sessionId !== sessionId || call === null) return cancelled
-  const body = {
-    kind: call.tool ?? 'other',
-    subject: cleanAndCut([call.title ?? '', ...call.paths].join(' ').trim(), harnessSubjectMaxChars),
-    input: cleanAndCut(inputText(call), harnessInputMaxChars),
-  }
+  const reported = statedOf(call.callId)
+  const body = questionOf(reported === null ? call.stated : joinStated(reported, call.stated))
   let answer = unanswered
   do {
     answer = await mesh
@@ -72,7 +74,22 @@ function readAnswer(reply: unknown): typeof unanswered {
   return { allowed: allowed === true, waits: waits === true }
 }
 
-/** What the harness says about the input: its own record, or else what the call would change. */
-function inputText({ input, output }: CallReport): string {
-  return input === undefined || input === null ? output : JSON.stringify(input)
+/**
+ * Returns the question to the mesh. A person sees the harness's own record of the input, or else what the call would
+ * change; calls are compared by the digest of everything that the harness states. Pure.
+ */
+function questionOf({ tool, title, paths, input, content }: StatedCall) {
+  const subject = [title ?? '', ...paths].join(' ').trim()
+  const text = hasContent(input) ? JSON.stringify(input) : contentText(content)
+  const shown = {
+    subject: cleanAndCut(subject, harnessSubjectMaxChars),
+    input: cleanAndCut(text, harnessInputMaxChars),
+  }
+  const stated = JSON.stringify([title, paths, input ?? null, content ?? null])
+  return {
+    kind: tool,
+    ...shown,
+    is_cut: shown.subject !== subject || shown.input !== text,
+    sha256: createHash('sha256').update(stated).digest('hex'),
+  }
 }

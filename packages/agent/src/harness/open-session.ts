@@ -64,7 +64,13 @@ export async function openSession(
         const stopped = AbortSignal.any([answered, signal])
         return sessionId === null
           ? { outcome: 'cancelled' }
-          : answerPermission(params, { mesh, sessionId, signal: stopped, onWait: ends.noteActivity })
+          : answerPermission(params, {
+              mesh,
+              sessionId,
+              statedOf: recorder.statedOf,
+              signal: stopped,
+              onWait: ends.noteActivity,
+            })
       },
     },
     signal,

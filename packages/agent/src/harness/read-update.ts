@@ -1,11 +1,13 @@
 import * as z from 'zod/mini'
 import { harnessCallKinds } from '@flotilla/protocol/harness-api'
-import type { HarnessCallKind } from '@flotilla/protocol/harness-api'
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import { cleanAndCut } from '../tools/cut-middle.ts'
+import type { StatedCall } from './stated-call.ts'
 
-/** Parts of a result that are read, and the longest text of one, in characters. */
+/** Parts of a result that are read; the others are counted. */
 const partsMax = 50
 const titleMaxChars = 500
+/** Longest text of a result, in characters; the middle of a longer one is left out. */
 const outputMaxChars = 4000
 /** Longest piece of an answer that is read from one message, in characters. */
 const textMaxChars = 200_000
@@ -21,11 +23,7 @@ export type HarnessUpdate =
 
 export interface CallReport {
   readonly callId: string
-  readonly title: string | null
-  readonly tool: HarnessCallKind | null
-  /** The paths that the call concerns. */
-  readonly paths: readonly string[]
-  readonly input: unknown
+  readonly stated: StatedCall
   readonly status: 'open' | 'completed' | 'failed' | null
   readonly output: string
 }
@@ -47,7 +45,7 @@ const updateSchema = z.looseObject({
   content: z.optional(z.unknown()),
   toolCallId: text,
   title: text,
-  kind: z.catch(z.nullish(z.enum(harnessCallKinds)), 'other'),
+  kind: z.catch(z.nullish(z.enum(harnessCallKinds)), null),
   status: text,
   locations: z.catch(z.nullish(z.array(z.looseObject({ path: z.string() }))), null),
   rawInput: z.optional(z.unknown()),
@@ -96,38 +94,45 @@ function readCall(update: RawUpdate): HarnessUpdate | null {
   return {
     kind: 'call',
     callId: toolCallId.slice(0, titleMaxChars),
-    title: typeof title === 'string' ? title.slice(0, titleMaxChars) : null,
-    tool: kind ?? null,
-    paths: (locations ?? []).slice(0, partsMax).map(({ path }) => path.slice(0, titleMaxChars)),
-    input: update.rawInput,
+    stated: {
+      tool: kind ?? null,
+      title: title ?? null,
+      paths: (locations ?? []).map(({ path }) => path),
+      input: update.rawInput,
+      content: update.content,
+    },
     status: status === 'completed' || status === 'failed' ? status : status === null ? null : 'open',
     output: outputText(update),
   }
 }
 
 function outputText({ content, rawOutput }: RawUpdate): string {
-  const parts = Array.isArray(content)
-    ? content.slice(0, partsMax).map((part) => partText(partSchema.parse(part)))
-    : []
-  const said = parts.filter((part) => part !== '').join('\n')
-  if (said !== '') return said.slice(0, outputMaxChars)
+  const said = contentText(content)
+  if (said !== '') return cleanAndCut(said, outputMaxChars)
   const raw = isJsonObject(rawOutput)
     ? outputFields.map((field) => rawOutput[field]).find((text) => typeof text === 'string' && text !== '')
     : rawOutput
-  return typeof raw === 'string' ? raw.slice(0, outputMaxChars) : ''
+  return typeof raw === 'string' ? cleanAndCut(raw, outputMaxChars) : ''
+}
+
+/** Returns the texts and the changes that a harness reports, whole, with the number of parts that are not read. Pure. */
+export function contentText(content: unknown): string {
+  if (!Array.isArray(content)) return ''
+  const parts = content.slice(0, partsMax).map((part) => partText(partSchema.parse(part)))
+  const more = content.length - parts.length
+  return [...parts, more > 0 ? `[${more} more parts omitted]` : ''].filter((part) => part !== '').join('\n')
 }
 
 function partText(part: z.output<typeof partSchema>): string {
-  if (part.type === 'content') return (part.content?.text ?? '').slice(0, outputMaxChars)
+  if (part.type === 'content') return part.content?.text ?? ''
   if (part.type !== 'diff') return ''
   const lines = (mark: string, of: string | null | undefined) =>
     (of ?? '')
-      .slice(0, outputMaxChars)
       .split('\n')
       .map((line) => `${mark}${line}`)
       .join('\n')
   const before = part.oldText === null || part.oldText === undefined ? '' : `${lines('-', part.oldText)}\n`
-  return `${(part.path ?? '').slice(0, titleMaxChars)}\n${before}${lines('+', part.newText)}`
+  return `${part.path ?? ''}\n${before}${lines('+', part.newText)}`
 }
 
 function planText({ entries }: RawUpdate): string {

@@ -1,13 +1,14 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { harnessServerName } from '@flotilla/protocol/harness-variable'
 import { harnessCallName } from '@flotilla/protocol/harness-api'
-import type { HarnessCallKind } from '@flotilla/protocol/harness-api'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { LoopDeps } from '../loop/loop-deps.ts'
 import type { LoopState } from '../loop/loop-state.ts'
 import { boundInput } from '../loop/task-result.ts'
 import type { CallReport, HarnessUpdate } from './read-update.ts'
+import { hasContent, joinStated } from './stated-call.ts'
+import type { StatedCall } from './stated-call.ts'
 
 /** Longest answer of one turn, in characters; the rest is dropped. */
 const answerMaxChars = 200_000
@@ -20,19 +21,23 @@ const plansMax = 200
 /** Turns what a harness reports into the frames that people follow and the conversation that they read later. */
 export interface TurnRecorder {
   take(update: HarnessUpdate): void
+  /** Returns what the harness has stated so far about a call without a result; null for one that is not known. */
+  statedOf(callId: string): StatedCall | null
   /** Ends the answer: calls without a result are closed. Returns the text after the last call. */
   finish(): string
 }
 
 interface OpenCall {
+  stated: StatedCall
+  /** Null for a call that is not shown. */
+  readonly shown: ShownCall | null
+}
+
+interface ShownCall {
   readonly step: number
   readonly startedAt: number
   /** The text before the call. */
   readonly before: string
-  title: string
-  tool: HarnessCallKind
-  paths: readonly string[]
-  input: unknown
   isAnnounced: boolean
 }
 
@@ -46,7 +51,7 @@ export function createTurnRecorder(
   },
 ): TurnRecorder {
   const { state, watch, clock } = deps
-  const calls = new Map<string, OpenCall | null>()
+  const calls = new Map<string, OpenCall>()
   let text = ''
   let textTotal = 0
   let answer: number | null = null
@@ -84,41 +89,38 @@ export function createTurnRecorder(
       ok: true,
     })
   }
-  const begin = (report: CallReport): OpenCall | null => {
-    const isHidden = isMeshCall(report.title, deps.meshTools)
+  const begin = ({ stated }: CallReport): ShownCall | null => {
+    const isHidden = isMeshCall(shownTitle(stated), deps.meshTools)
     if (isHidden || calls.size >= openCallsMax) return null
     state.step += 1
     return {
       step: state.step,
       startedAt: clock.now(),
       before: takeOffText(),
-      title: '',
-      tool: 'other',
-      paths: [],
-      input: undefined,
       isAnnounced: false,
     }
   }
-  const announce = (call: OpenCall): void => {
+  const announce = (call: ShownCall, stated: StatedCall): void => {
     if (call.isAnnounced) return
     call.isAnnounced = true
     watch.onFrame({
       type: 'tool_start',
       step: call.step,
-      name: harnessCallName(call.tool),
-      input: inputOf(call),
+      name: nameOf(stated),
+      input: inputOf(stated),
     })
   }
   const end = (
-    call: OpenCall,
+    call: ShownCall,
+    stated: StatedCall,
     { ok, output: said }: { readonly ok: boolean; readonly output: string },
   ): void => {
-    announce(call)
-    const name = harnessCallName(call.tool)
+    announce(call, stated)
+    const name = nameOf(stated)
     const output = sanitizeForPrompt(said)
     const { step } = call
     if (state.toolOutputs.length < keptCallsMax) {
-      const input = inputOf(call)
+      const input = inputOf(stated)
       const id = `harness:${step}`
       const requested = { id, name, arguments: JSON.stringify(input) }
       state.messages.push(
@@ -134,20 +136,15 @@ export function createTurnRecorder(
   }
   const takeCall = (report: CallReport): void => {
     const known = calls.get(report.callId)
-    const call = known === undefined ? begin(report) : known
+    const call = known ?? { stated: report.stated, shown: begin(report) }
     if (known === undefined && calls.size < openCallsMax) calls.set(report.callId, call)
-    if (call === null) {
-      if (report.status === 'completed' || report.status === 'failed') calls.delete(report.callId)
-      return
-    }
-    call.title = report.title ?? call.title
-    call.tool = report.tool ?? call.tool
-    if (report.paths.length > 0) call.paths = report.paths
-    if (hasContent(report.input)) call.input = report.input
-    if (call.input !== undefined || call.paths.length > 0) announce(call)
+    call.stated = joinStated(call.stated, report.stated)
+    const { stated, shown } = call
+    if (shown !== null && (hasContent(stated.input) || stated.paths.length > 0)) announce(shown, stated)
     if (report.status !== 'completed' && report.status !== 'failed') return
     calls.delete(report.callId)
-    end(call, { ok: report.status === 'completed', output: report.output })
+    if (shown === null) return
+    end(shown, stated, { ok: report.status === 'completed', output: report.output })
   }
 
   return {
@@ -156,8 +153,10 @@ export function createTurnRecorder(
       else if (update.kind === 'plan') takePlan(update.text)
       else takeCall(update)
     },
+    statedOf: (callId) => calls.get(callId)?.stated ?? null,
     finish: () => {
-      for (const call of calls.values()) if (call !== null) end(call, { ok: false, output: '[no result]' })
+      for (const { shown, stated } of calls.values())
+        if (shown !== null) end(shown, stated, { ok: false, output: '[no result]' })
       calls.clear()
       textTotal = 0
       return takeOffText()
@@ -181,7 +180,22 @@ function afterServer(word: string): readonly string[] {
   return at === -1 ? [] : [word.slice(at + harnessServerName.length).replace(/^_+/, '')]
 }
 
-function inputOf({ title, paths, input }: OpenCall): JsonObject {
+/** Longest title and path of a call, in characters, and the number of paths that are shown. */
+const titleMaxChars = 500
+const pathsMax = 50
+
+function shownTitle({ title }: StatedCall): string | null {
+  return title === null ? null : title.slice(0, titleMaxChars)
+}
+
+function nameOf({ tool }: StatedCall): string {
+  return harnessCallName(tool ?? 'other')
+}
+
+function inputOf(stated: StatedCall): JsonObject {
+  const { input } = stated
+  const title = shownTitle(stated) ?? ''
+  const paths = stated.paths.slice(0, pathsMax).map((path) => path.slice(0, titleMaxChars))
   const given: JsonObject = isJsonObject(input)
     ? input
     : hasContent(input)
@@ -189,7 +203,7 @@ function inputOf({ title, paths, input }: OpenCall): JsonObject {
       : {}
   const fields: JsonObject = {
     ...(title === '' ? {} : { title: sanitizeForPrompt(title) }),
-    ...(paths.length === 0 ? {} : { paths: [...paths] }),
+    ...(paths.length === 0 ? {} : { paths }),
     ...given,
   }
   return boundInput(Object.fromEntries(Object.entries(fields).slice(0, fieldsMax)))
@@ -197,8 +211,3 @@ function inputOf({ title, paths, input }: OpenCall): JsonObject {
 
 /** Fields of a call's input that are shown. */
 const fieldsMax = 30
-
-function hasContent(input: unknown): boolean {
-  if (input === undefined || input === null) return false
-  return typeof input !== 'object' || Object.keys(input).length > 0
-}

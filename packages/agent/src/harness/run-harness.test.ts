@@ -46,11 +46,21 @@ describe('a run that a harness drives', () => {
     const state = asked('run touch made', 'say End.')
     expect(await run(state, signal)).toMatchObject({ text: 'End.' })
     const input = '{"command":"touch made"}'
-    expect(questions).toEqual([{ kind: 'execute', subject: 'touch made', input }])
+    const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/)
+    expect(questions).toEqual([{ kind: 'execute', subject: 'touch made', input, is_cut: false, sha256 }])
     expect(existsSync(join(directory, 'made'))).toBe(false)
     expect(state.toolOutputs).toMatchObject([
       { ok: false, output: expect.stringContaining('"optionId":"no"') },
     ])
+  })
+
+  it('a request that names a call by its identifier alone is decided by what was reported of the call', async () => {
+    const { mesh, asked: questions } = permittingMesh(({ kind }) => kind !== 'execute')
+    const { run, directory } = harnessParts({ changes: { mesh } })
+    await run(asked('bare touch made', 'run touch made', 'say End.'), signal)
+    expect(questions).toMatchObject([{ kind: 'execute', subject: 'touch made' }, {}])
+    expect(questions[0]).toEqual(questions[1])
+    expect(existsSync(join(directory, 'made'))).toBe(false)
   })
 
   it('a call waits while the mesh asks a person, and is made once after the answer', async () => {

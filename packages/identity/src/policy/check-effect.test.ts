@@ -143,6 +143,23 @@ describe('the check of an effect', () => {
     expect(aCheck(rule('{ origin: webhook }', 'ask')).check.again(of, notice)).toBeUndefined()
   })
 
+  test('of several effects the strictest is found, the first of equal ones, and nothing is recorded', () => {
+    const { check, journal, noted } = aCheck(
+      `rules:
+  - { name: a, match: { tool: harness_edit }, verdict: ask, reason: No. }
+  - { name: b, match: { tool: harness_execute }, verdict: deny, reason: No. }
+  - { name: c, match: { tool: harness_delete }, verdict: ask, reason: No. }`,
+    )
+    const [other, read, edit, execute, remove] = (
+      ['other', 'read', 'edit', 'execute', 'delete'] as const
+    ).map((name) => ({ tool: `harness_${name}` as const }))
+    if (!other || !read || !edit || !execute || !remove) throw new Error('a kind is missing')
+    expect(check.strictest(scout, [other, edit, execute, remove])).toBe(execute)
+    expect(check.strictest(scout, [other, remove, edit])).toBe(remove)
+    expect(check.strictest(scout, [other, read])).toBe(other)
+    expect([journal.entries, noted]).toEqual([[], []])
+  })
+
   test('an invalid policy denies, and names its line', () => {
     const { check } = aCheck('rule: 1')
     expect(check.isActive()).toBe(true)

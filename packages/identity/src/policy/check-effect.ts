@@ -4,7 +4,7 @@ import type { Journal } from '@flotilla/foundation/journal'
 import type { Log } from '@flotilla/foundation/platform'
 import { actorOf, createWriteWindow } from '../access/index.ts'
 import type { Caller } from '../access/index.ts'
-import type { EffectDetails, PolicyDecision } from './effect.ts'
+import type { EffectDetails, PolicyDecision, Verdict } from './effect.ts'
 import type { PolicyStore } from './policy-file.ts'
 import type { PolicyUse } from './policy-use.ts'
 
@@ -23,6 +23,9 @@ const passesPerMinute = 1
 /** The maximum length of a value in the audit record of a decision, in characters. */
 const recordedMaxChars = 200
 
+/** From the strictest on. */
+const verdicts: readonly Verdict[] = ['deny', 'ask', 'allow']
+
 export interface CheckEffect {
   /**
    * Returns the decision `allow` or `ask` about an effect of an agent, and records a refusal. Throws the Problem
@@ -39,6 +42,11 @@ export interface CheckEffect {
    * `policy-denied` for `deny`.
    */
   again(work: { readonly agentId: string; readonly runId: string }, details: EffectDetails): void
+  /**
+   * Returns the one of several effects whose decision is the strictest, the first of equal ones, without recording it.
+   * For an effect that may be any of them.
+   */
+  strictest(caller: Caller, choices: readonly [EffectDetails, ...EffectDetails[]]): EffectDetails
   /** Whether any rule or fault exists, so that effects need not be described for an empty policy. */
   isActive(): boolean
   /** Decides about work of these origins without recording; for explanations. */
@@ -162,6 +170,15 @@ export function createCheckEffect(deps: {
         settle(caller, { details, instead }, isApproved),
     })
   const others = {
+    strictest: (caller: Caller, choices: readonly [EffectDetails, ...EffectDetails[]]): EffectDetails => {
+      if (caller.kind !== 'agent') return choices[0]
+      const runId = caller.run?.runId
+      const origins = runId === undefined ? null : deps.originsOf(runId)
+      const verdictOf = (details: EffectDetails) => decide(caller.agentId, details, () => origins).verdict
+      const rated = choices.map((details) => ({ details, verdict: verdictOf(details) }))
+      const found = verdicts.flatMap((verdict) => rated.find((one) => one.verdict === verdict) ?? [])[0]
+      return found?.details ?? choices[0]
+    },
     again: (
       { agentId, runId }: { readonly agentId: string; readonly runId: string },
       details: EffectDetails,

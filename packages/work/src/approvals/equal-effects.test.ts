@@ -2,10 +2,19 @@ import { expect, test } from 'vitest'
 import { effectDigest } from './equal-effects.ts'
 
 const deletion = { agent_id: 'scout', created_at: 1, reason: 'old' }
+const call = {
+  agent_id: 'coder',
+  tool: 'harness_execute',
+  subject: 's',
+  input: 'a … z',
+  sha256: 'f0',
+  rule: 'r',
+}
 const payment = { agent_id: 'scout', from: '0x1', does: 'base 0x2 0x 5', key: 'a', fee: 'cheap' }
 
 test.each([
   ['delete-agent', deletion, { ...deletion, reason: 'in the way' }],
+  ['harness-call', call, { ...call, rule: 'other' }],
   ['wallet-payment', payment, { ...payment, key: 'b', fee: 'dear' }],
 ])('requests of the kind %s have equal effects whatever their words are', (kind, one, other) => {
   expect(effectDigest(kind, one)).toBe(effectDigest(kind, other))
@@ -18,6 +27,7 @@ test.each([
   ['wallet-payment', payment, { ...payment, agent_id: 'other' }],
   ['wallet-payment', payment, { ...payment, from: '0x3' }],
   ['wallet-payment', payment, { ...payment, does: 'base 0x2 0x 6' }],
+  ['harness-call', call, { ...call, sha256: 'f1' }],
   // A row of an earlier release has no effect digest.
   ['wallet-payment', { ...payment, does: null }, { ...payment, does: null, key: 'b' }],
   ['another kind', { what: 'a' }, { what: 'b' }],

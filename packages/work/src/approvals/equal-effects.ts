@@ -16,8 +16,9 @@ const effectArguments: Readonly<Record<string, readonly string[]>> = {
   'http-request': ['agent_id', 'method', 'url', 'headers', 'body'],
   'program-request': ['agent_id', 'host', 'port', 'method', 'path', 'headers', 'body_sha256'],
   'mcp-call': ['agent_id', 'server', 'server_sha256', 'call'],
-  // What the harness says about the call; the rule and the requesting run are left out.
-  [harnessApprovalKind]: ['agent_id', 'tool', 'subject', 'input'],
+  // The digest is that of all that the harness states: what a person sees of it is cut. The rule and the requesting
+  // run are left out.
+  [harnessApprovalKind]: ['agent_id', 'tool', 'subject', 'input', 'sha256'],
   // `does` names chain, destination, token and amount; fee, prices and the requesting run are left out.
   [paymentApprovalKind]: ['agent_id', 'from', 'does'],
 }

@@ -16,7 +16,13 @@ import type { HarnessCall } from './permit-call.ts'
 const never = new AbortController().signal
 const asks = (verdict = 'ask') =>
   `rules:\n  - { name: programs, match: { tool: harness_execute }, verdict: ${verdict}, reason: It runs. }`
-const tests: HarnessCall = { kind: 'execute', subject: 'npm test', input: '{"command":"npm test"}' }
+const tests: HarnessCall = {
+  kind: 'execute',
+  subject: 'npm test',
+  input: '{"command":"npm test"}',
+  is_cut: false,
+  sha256: 'a'.repeat(64),
+}
 
 /** A process of the mesh on the rows of a ledger, with the owner's policy as a text that may change. */
 function aDesk(ledger: LedgerHarness, policy = { text: asks() }) {
@@ -114,6 +120,46 @@ describe('a call that a harness asks for', () => {
     void ask({ ...tests, input: '{"command":"rm -rf /"}' })
     await ledger.clock.settle()
     expect(open()).toHaveLength(1)
+  })
+
+  test('an answer about a call of which a part is shown holds for no call with another middle', async () => {
+    const { ask, open, confirm, ledger } = await atWork()
+    const long = { ...tests, input: 'echo a[9 characters omitted]z', is_cut: true }
+    const asked = ask(long)
+    await ledger.clock.settle()
+    expect(open()[0]?.consequences.join('\n')).toContain(`more than is shown here`)
+    expect(open()[0]?.consequences.join('\n')).toContain(long.sha256)
+    await confirm()
+    expect(await asked).toMatchObject({ allowed: true })
+    void ask({ ...long, sha256: 'b'.repeat(64) })
+    await ledger.clock.settle()
+    expect(open()).toHaveLength(1)
+  })
+
+  test('a harness cannot add a line of its own to what a person reads', async () => {
+    const { ask, open, ledger } = await atWork()
+    const forged = '\nThe rule programs of config/policy.yaml allows: \u202eit'
+    void ask({ ...tests, subject: `npm test${forged}`, input: `{}${forged}` })
+    await ledger.clock.settle()
+    const [one] = open()
+    for (const text of [one?.summary, ...(one?.consequences ?? [])])
+      expect(text).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u)
+    expect(one?.consequences).toContain(
+      'Input, as the harness states it: "{}\\nThe rule programs of config/policy.yaml allows: it"',
+    )
+  })
+
+  test('that names no kind is decided as the kind about which the policy is strictest', async () => {
+    const { ask, open, confirm, ledger, policy } = await atWork()
+    const asked = ask({ ...tests, kind: null })
+    await ledger.clock.settle()
+    expect(open()[0]?.summary).toContain('whose kind the harness does not name, decided as harness_execute')
+    await confirm()
+    expect(await asked).toMatchObject({ allowed: true })
+    policy.text = asks('deny')
+    expect(await ask({ ...tests, kind: null })).toMatchObject({ allowed: false })
+    policy.text = 'rules: []'
+    expect(await ask({ ...tests, kind: null, subject: 'another' })).toMatchObject({ allowed: true })
   })
 
   test('that is sent again while it waits, also to a new process of the mesh, is asked about once', async () => {

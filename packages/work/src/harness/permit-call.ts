@@ -1,4 +1,4 @@
-import { harnessApprovalKind, harnessCallName } from '@flotilla/protocol/harness-api'
+import { harnessApprovalKind, harnessCallKinds, harnessCallName } from '@flotilla/protocol/harness-api'
 import type { HarnessCallKind } from '@flotilla/protocol/harness-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
@@ -20,18 +20,26 @@ export const askedHoldMs = 10 * 60_000
 const requestHoldMs = 20_000
 
 export interface HarnessCall {
-  readonly kind: HarnessCallKind
+  /** Null if the harness names none: the strictest decision about any kind holds. */
+  readonly kind: HarnessCallKind | null
   readonly subject: string
   readonly input: string
+  /** Whether the harness states more than `subject` and `input` show. */
+  readonly is_cut: boolean
+  /** SHA-256 of everything that the harness states, in hex; empty if the agent did not send one. */
+  readonly sha256: string
 }
 
-/** The arguments that make two calls equal. */
+/** A call as its approval stores it; `equal-effects.ts` names the arguments that make two calls equal. */
 interface CallArgs {
-  readonly [name: string]: string
+  readonly [name: string]: string | boolean
   readonly agent_id: string
   readonly tool: ReturnType<typeof harnessCallName>
   readonly subject: string
   readonly input: string
+  readonly is_cut: boolean
+  readonly sha256: string
+  readonly names_kind: boolean
 }
 
 export interface PermitAnswer {
@@ -112,12 +120,13 @@ export function createPermitCall(deps: PermitCallDeps): {
       checkEffect,
       settled: (agentId) => database.afterCommit(() => waiters.wake(agentId)),
     }),
-    permit: async (caller, { kind, subject, input }, gone) => {
+    permit: async (caller, { kind, subject, input, is_cut, sha256 }, gone) => {
       const { agentId } = caller
       guard(caller, { do: 'act-for-self', agentId })
-      const tool = harnessCallName(kind)
+      const tool = kind === null ? strictestTool(checkEffect, caller) : harnessCallName(kind)
       const shown = { subject: sanitizeForPrompt(subject), input: sanitizeForPrompt(input) }
-      const answer = await decide(caller, { agent_id: agentId, tool, ...shown }, gone)
+      const stated = { ...shown, is_cut, sha256, names_kind: kind !== null }
+      const answer = await decide(caller, { agent_id: agentId, tool, ...stated }, gone)
       if (!answer.waits)
         database.transaction(() =>
           journal.append({
@@ -130,6 +139,14 @@ export function createPermitCall(deps: PermitCallDeps): {
       return answer
     },
   }
+}
+
+/** Returns the kind of call about which the policy decides most strictly now. */
+function strictestTool(checkEffect: Pick<CheckEffect, 'strictest'>, caller: AgentCaller): CallArgs['tool'] {
+  const details = harnessCallKinds.map((kind) => ({ tool: harnessCallName(kind) }))
+  const other = { tool: harnessCallName('other') }
+  const { tool } = checkEffect.strictest(caller, [other, ...details])
+  return details.find((one) => one.tool === tool)?.tool ?? other.tool
 }
 
 const refusals: ReadonlySet<string> = new Set(['policy-denied', 'approvals-full'])
