@@ -5,7 +5,7 @@ import { changedFilesLimits } from '@flotilla/protocol/changed-files'
 import type { ChatFrame } from '@flotilla/protocol/agent-api'
 import { chatFrameSchema } from '@flotilla/protocol/agent-api'
 import { describe, expect, test } from 'vitest'
-import { compareFiles, seeFiles } from './compare-files.ts'
+import { compareFiles, entriesReadMax, seeFiles } from './compare-files.ts'
 import { createFileWatch } from './file-watch.ts'
 
 function aFolder() {
@@ -78,6 +78,17 @@ describe('files that differ below /data', () => {
     expect([changes.files.length, changes.unlisted]).toEqual([changedFilesLimits.listedMax, 4])
     expect(chatFrameSchema.safeParse({ type: 'files_changed', ...changes }).success).toBe(true)
     expect(changes.files[0]?.path).toHaveLength(changedFilesLimits.pathMaxChars)
+  })
+
+  test('a reading ends at its limit also if there are only empty folders and links', () => {
+    for (const add of [(path: string) => mkdirSync(path), (path: string) => symlinkSync('nowhere', path)]) {
+      const { data, folder } = aFolder()
+      for (let index = 0; index < entriesReadMax; index += 1) add(join(data, `f${index}`))
+      expect(seeFiles(folder).isPartial).toBe(false)
+      add(join(data, 'one-more'))
+      expect(seeFiles(folder).isPartial).toBe(true)
+      rmSync(data, { recursive: true })
+    }
   })
 
   test('with more files than are compared, no file counts as made or removed because it was not read', () => {
