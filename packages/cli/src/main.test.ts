@@ -47,6 +47,7 @@ const aRun = {
   state: 'done',
   attempt: 1,
   fence: 1,
+  proactive: false,
   parent_id: null,
   task_id: null,
   waiting_on: [],

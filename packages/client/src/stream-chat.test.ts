@@ -23,6 +23,7 @@ const ended = {
     state: 'done',
     attempt: 1,
     fence: 1,
+    proactive: false,
     parent_id: null,
     task_id: null,
     waiting_on: [],

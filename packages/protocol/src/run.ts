@@ -47,6 +47,8 @@ export const runViewSchema = z.strictObject({
   state: z.enum(runStates),
   attempt: z.number(),
   fence: z.number(),
+  /** True if the run descends from a trigger and no person requested it: a pause keeps it from starting. */
+  proactive: z.boolean(),
   parent_id: z.nullable(runIdSchema),
   task_id: z.nullable(taskIdSchema),
   /** Why the run waits, if it does: ids of its open child tasks, and of its open questions to a person. */

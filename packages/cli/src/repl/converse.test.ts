@@ -37,6 +37,7 @@ const ended = (message: string, steers: SteerView[]): ChatStreamFrame => ({
     state: 'done',
     attempt: 1,
     fence: 1,
+    proactive: false,
     parent_id: null,
     task_id: null,
     waiting_on: [],

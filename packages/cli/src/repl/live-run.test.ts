@@ -27,6 +27,7 @@ const ended = (outcome: RunOutcome): ChatStreamFrame => ({
     state: outcome.status,
     attempt: 1,
     fence: 1,
+    proactive: false,
     parent_id: null,
     task_id: null,
     waiting_on: [],

@@ -12,6 +12,7 @@ const run: RunView = {
   state: 'running',
   attempt: 1,
   fence: 1,
+  proactive: true,
   parent_id: null,
   task_id: null,
   waiting_on: [],
@@ -56,7 +57,23 @@ describe('what happens next with a run', () => {
     ],
     [
       'starts next',
-      { state: 'queued', origin: { kind: 'human', channel: 'dashboard' } },
+      { state: 'queued', proactive: false, origin: { kind: 'human', channel: 'dashboard' } },
+      { agent: { paused: 'maintenance', retry_at: null } },
+    ],
+    [
+      'starts next',
+      { state: 'queued', proactive: false, origin: { kind: 'agent', channel: 'agent' } },
+      { agent: { paused: 'maintenance', retry_at: null } },
+    ],
+    [
+      'starts next',
+      { state: 'queued', proactive: false, origin: { kind: 'cron', channel: 'mesh' } },
+      { agent: { paused: 'maintenance', retry_at: null } },
+    ],
+    ['starts next', { state: 'queued', attempt: 2 }, { agent: { paused: 'maintenance', retry_at: null } }],
+    [
+      'starts when its pause ends: maintenance [scribe](/agents/scribe)',
+      { state: 'queued', origin: { kind: 'human', channel: 'agent' } },
       { agent: { paused: 'maintenance', retry_at: null } },
     ],
     ['waits for [your approval](/approvals)', { state: 'waiting', waiting_on: ['appr_1'] }, {}],

@@ -41,12 +41,15 @@ export function nextStep(run: RunView, around: RunSurroundings): NextStep {
   }
 }
 
-/** Kinds of origins whose runs a pause does not hold: people's requests. */
-const unpaused: readonly string[] = ['human']
+/** A pause holds runs that triggers started, except those that were interrupted while they worked. */
+function isHeldByPause({ proactive, attempt }: RunView): boolean {
+  return proactive && attempt <= 1
+}
 
-function queuedStep({ origin, agent_id: id }: RunView, { agent, ahead, now }: RunSurroundings): NextStep {
+function queuedStep(run: RunView, { agent, ahead, now }: RunSurroundings): NextStep {
+  const { agent_id: id } = run
   const page = `/agents/${encodeURIComponent(id)}`
-  if (agent?.paused != null && !unpaused.includes(origin.kind))
+  if (agent?.paused != null && isHeldByPause(run))
     return { words: `starts when its pause ends: ${agent.paused}`, link: { path: page, words: id } }
   if (agent?.retry_at != null)
     return { words: `starts when ${id} is back, at ${formatClock(agent.retry_at, now)}` }

@@ -13,6 +13,7 @@ export function runView(run: RunRecord, waitingOn: readonly string[], steers: re
     state: run.state,
     attempt: run.attempt,
     fence: run.fence,
+    proactive: run.proactive,
     parent_id: run.parentId,
     task_id: run.taskId,
     waiting_on: run.state === 'waiting' ? [...waitingOn] : [],
