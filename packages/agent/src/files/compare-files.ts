@@ -6,7 +6,7 @@ import type { ChangedFile, ChangedFiles } from '@flotilla/protocol/changed-files
 
 /** Files that are compared; with more, changes may be missing. The walk of so many takes about 20 ms of processor time. */
 const comparedMax = 3000
-/** Entries of all kinds that are read: a reading of as many empty folders takes about 120 ms of processor time. */
+/** Entries of all kinds that are read: a reading of as many empty folders takes about 150 ms of processor time. */
 export const entriesReadMax = 5000
 
 /** Folders of packages, caches and version control, at any depth: one command may change thousands of their files. */
