@@ -97,6 +97,11 @@ export const dashboardCassette = aCassette(
       says('It waits for you.'),
     ],
   },
+  {
+    agent_kind: 'operator',
+    when: '^remove courier$',
+    turns: [calls('delete_agent', { agent_id: 'courier', reason: 'No reports.' }), says('It waits for you.')],
+  },
   { agent_kind: 'operator', when: 'What you asked a person for', turns: [says('So it is done.')] },
   { turns: [says('Yes.')] },
 )

@@ -1,3 +1,4 @@
+import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { packagesHumanEndpoints } from '@flotilla/protocol/packages-api'
 import { pauseEndpoints } from '@flotilla/protocol/pause-api'
@@ -5,7 +6,7 @@ import { taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { startDashboardFleet } from './dashboard-fleet.ts'
+import { pendingIds, startDashboardFleet } from './dashboard-fleet.ts'
 import { wrongWith } from './every-view.ts'
 import { giveProof } from './give-proof.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
@@ -137,6 +138,30 @@ describe.skipIf(!hasBrowser)('agents and their work in the browser', () => {
     await page.locator('.toast').getByText('are as they were').waitFor()
     expect(await own()).toEqual({})
     expect(await wrongWith(watched, 'agent-resources')).toEqual([])
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('of several approved actions, one that fails is reported with its reason and not as carried out', async () => {
+    await mesh.submit('remove tryout', { session: 'tryout' })
+    await mesh.submit('remove courier', { session: 'courier' })
+    await expect.poll(() => pendingIds(mesh)).toHaveLength(2)
+    const { page, open, faults, context } = await openPage(browser, mesh.url)
+    await open('/approvals')
+    await page.getByRole('button', { name: 'Decide several …' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('checkbox', { name: /delete agent tryout/ }).check()
+    await dialog.getByRole('checkbox', { name: /delete agent courier/ }).check()
+    await dialog.getByRole('button', { name: 'Approve 2 …' }).click()
+    // The page shows the request as it was before the agent was deleted.
+    await mesh.call(controlEndpoints.agentDelete, { params: { id: 'courier' } })
+    await dialog.getByRole('button', { name: 'Approve 2 requests' }).click()
+    await giveProof(mesh, page)
+    await page.locator('.toast').getByText('1 request approved and carried out.').waitFor()
+    await page
+      .locator('.toast')
+      .getByText(/^1 of 2 requests failed\. delete agent courier/)
+      .waitFor()
     expect(faults).toEqual([])
     await context.close()
   })

@@ -6,7 +6,7 @@ const decision = { verdict: 'allow', rule: null, line: null, reason: '' } as con
 export const allowedEffects: CheckEffect = Object.assign(() => decision, {
   requireAllowed: () => decision,
   again: () => {},
-  strictest: (_caller, [first]) => first,
+  strictest: (...[, [first]]: Parameters<CheckEffect['strictest']>) => first,
   isActive: () => false,
   explain: () => decision,
 })

@@ -86,7 +86,6 @@ export interface EgressNeeds {
 }
 
 export { approvalRequired, approvedEffectArgs } from './approved/approved-effect.ts'
-export { addressInLine, quoted, wholeAddress } from './approved/shown-text.ts'
 export type { AgentCaller, ApprovedEffects } from './approved/approved-effect.ts'
 export { startDeadline } from './fetch/deadline.ts'
 export type { PinnedFetch } from './fetch/pinned-fetch.ts'

@@ -12,7 +12,7 @@ test.each([
     ['maker'],
     'It is paused with the agent that made it; resume that one.',
   ],
-])('%s can be resumed, or the reason says where the pause ends', (_case, paused, scopes, why) => {
+])('%s can be resumed, or the reason says where the pause ends', (...[, paused, scopes, why]) => {
   const pauses = scopes.map((scope) => ({ agent_id: scope }))
   expect(whyNotResumed({ id: 'scribe', paused }, pauses)).toBe(why)
 })

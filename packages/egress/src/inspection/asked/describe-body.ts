@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
+import { quoted } from '@flotilla/protocol/shown-text'
 import { pathForms } from '@flotilla/identity/policy'
-import { quoted } from '../../egress/index.ts'
 import { readPush } from './read-push.ts'
 import type { Push } from './read-push.ts'
 

@@ -2,18 +2,12 @@ import type { Readable } from 'node:stream'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { headers } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
+import { addressInLine, quoted, wholeAddress } from '@flotilla/protocol/shown-text'
 import type { HeldBytes, LoopShare } from '@flotilla/foundation/intake'
 import type { Database } from '@flotilla/foundation/storage'
 import type { ApprovalKind, ConfirmedLine, RequestedApproval } from '@flotilla/work/approvals'
 import * as z from 'zod'
-import {
-  addressInLine,
-  approvalRequired,
-  approvedEffectArgs,
-  quoted,
-  textOf,
-  wholeAddress,
-} from '../../egress/index.ts'
+import { approvalRequired, approvedEffectArgs, textOf } from '../../egress/index.ts'
 import type { ApprovedEffects } from '../../egress/index.ts'
 import { inspectedEffect } from '../inspected-effect.ts'
 import type { AskedRequest, AskPerson } from '../terminate/asked-request.ts'
