@@ -12,7 +12,7 @@ const offeredFrom = 2
 
 /** Stops all listed runs that are still open, one after the other. */
 export function StopOpenRuns({ runs }: { readonly runs: readonly RunView[] }) {
-  const { client, queries, toasts } = useServices()
+  const { client, queries, toasts, proofs } = useServices()
   /** The runs when the person was asked: no run that began later is stopped. */
   const [asked, setAsked] = useState<readonly RunView[] | null>(null)
   const [busy, setBusy] = useState(false)
@@ -21,12 +21,16 @@ export function StopOpenRuns({ runs }: { readonly runs: readonly RunView[] }) {
   async function stop(chosen: readonly RunView[]): Promise<void> {
     setBusy(true)
     // A run that has ended meanwhile must not keep the others running.
-    const { done, failures } = await runEach(chosen, ({ id }) => client.call('runCancel', { params: { id } }))
+    const { done, failures } = await runEach(chosen, {
+      proofs,
+      call: 'runCancel',
+      run: ({ id }) => client.call('runCancel', { params: { id } }),
+    })
     setBusy(false)
     setAsked(null)
     void queries.invalidateQueries({ queryKey: ['runs'] })
     if (done.length > 0) toasts.tell(`${formatCount(done.length, 'run')} stopped.`)
-    if (failures.length > 0) toasts.fail(failures[0])
+    if (failures[0] !== undefined) toasts.fail(failures[0].error)
   }
 
   return (
