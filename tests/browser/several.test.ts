@@ -146,6 +146,10 @@ describe.skipIf(!hasBrowser)('agents and their work in the browser', () => {
     await mesh.submit('remove tryout', { session: 'tryout' })
     await mesh.submit('remove courier', { session: 'courier' })
     await expect.poll(() => pendingIds(mesh)).toHaveLength(2)
+    const { pending } = (await mesh.call(controlEndpoints.pending)).json() as {
+      pending: { id: string; subject: string }[]
+    }
+    const ofCourier = pending.find(({ subject }) => subject === 'courier')
     const { page, open, faults, context } = await openPage(browser, mesh.url)
     await open('/approvals')
     await page.getByRole('button', { name: 'Decide several …' }).click()
@@ -153,15 +157,20 @@ describe.skipIf(!hasBrowser)('agents and their work in the browser', () => {
     await dialog.getByRole('checkbox', { name: /delete agent tryout/ }).check()
     await dialog.getByRole('checkbox', { name: /delete agent courier/ }).check()
     await dialog.getByRole('button', { name: 'Approve 2 …' }).click()
-    // The page shows the request as it was before the agent was deleted.
-    await mesh.call(controlEndpoints.agentDelete, { params: { id: 'courier' } })
+    // The mesh answers in this form if the action fails after its confirmation.
+    const failed = { ...ofCourier, state: 'failed', detail: 'the disk is full' }
+    await page.route(`**/pending/${ofCourier?.id}/confirm`, (route) => route.fulfill({ json: failed }))
     await dialog.getByRole('button', { name: 'Approve 2 requests' }).click()
     await giveProof(mesh, page)
     await page.locator('.toast').getByText('1 request approved and carried out.').waitFor()
     await page
       .locator('.toast')
-      .getByText(/^1 of 2 requests failed\. delete agent courier/)
+      .getByText(/^1 of 2 requests failed\. delete agent courier.*: The disk is full\./)
       .waitFor()
+    const one = page.locator('.card').filter({ hasText: 'Delete agent: courier' })
+    await one.getByRole('button', { name: 'Approve …' }).click()
+    await dialog.getByRole('button', { name: 'Approve' }).click()
+    await page.locator('.toast').getByText('The disk is full.', { exact: true }).waitFor()
     expect(faults).toEqual([])
     await context.close()
   })
