@@ -24,8 +24,8 @@ const listener = (list: string) => `
 
 /** Answers the conversation that starts a sub-agent, and the conversation of the sub-agent. */
 const byGoal: MeshAnswer = (request, response) => {
-  const { messages = [] } = (request.body ?? {}) as { messages?: { role: string; content: string }[] }
-  const words = messages.map(({ content }) => withoutMoment(content))
+  const { messages = [] } = (request.body ?? {}) as { messages?: { role: string; content: string | null }[] }
+  const words = messages.map(({ content }) => withoutMoment(content ?? ''))
   const isPart = words.includes('the part')
   if (!isPart && !words.includes('in parts')) return undefined
   const turn = messages.length - words.indexOf('in parts')
