@@ -50,7 +50,11 @@ describe('traces', () => {
   it('traces are one tree from what was asked over the hand-off to the outcome, the same kept and exported', async () => {
     const run = await mesh.ask('delegate')
     expect(run.outcome?.text).toBe('It helped.')
-    const trace = await traceOf(mesh, run.id)
+    // The run of the helper may end after that of the agent that it answered.
+    const trace = await eventually('all spans have ended', async () => {
+      const read = await traceOf(mesh, run.id)
+      return read.spans.every(({ ended_at: endedAt }) => endedAt !== null) ? read : null
+    })
     const names = trace.spans.map(({ name }) => name)
     expect(names).toEqual(
       expect.arrayContaining([
