@@ -11,6 +11,7 @@ import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 import { patient } from '../support/patience.ts'
+import { guardedNode } from '../../packages/fleet/src/sandbox/hardening/container-options.ts'
 
 const found = await engineOfThisMachine()
 
@@ -75,7 +76,8 @@ withEngine(
     const agentPid = async (agent = 'clerk') => {
       const top = await container(agent).top({ ps_args: '-eo pid,args' })
       const row = (top.Processes as string[][]).find(
-        ([, ...words]) => words.join(' ').startsWith('node ') && words.join(' ').includes('agent.cjs'),
+        ([, ...words]) =>
+          words.join(' ').startsWith(guardedNode.join(' ')) && words.join(' ').includes('agent.cjs'),
       )
       return row?.[0] ?? ''
     }
