@@ -29,7 +29,7 @@ it('the message of a heartbeat has sections, of which some are what it saw', () 
   expect(sections[3]?.text).toBe('- pending_tasks: 2 open tasks given to you.')
 })
 
-it('a rule that looks like an alert is none', () => {
+it('a rule that looks like an alert is not shown as an alert', () => {
   const text = message('Rules\n\n# Alerts\n- disk_usage: all is lost.', [])
   expect(describeHeartbeatMessage(text)).toBe('Heartbeat')
 })

@@ -11,7 +11,7 @@ import type { Effect, PolicySnapshot, PolicyStore, ProposedRule } from '@flotill
 import type { ApprovalDesk } from '@flotilla/work/approvals'
 import type { RunQueries } from '@flotilla/work/runs'
 import { addingRule, ruleAdded } from './add-rule.ts'
-import { allowedWords } from './allowed-words.ts'
+import { describeAllowedActions } from './describe-allowed-actions.ts'
 
 /**
  * Approves an action and adds the narrowest rule that allows it from now on, by the owner at the terminal or the
@@ -114,7 +114,11 @@ export function createAllowAlways(deps: {
       const proposal = propose(person, id)
       await policy.tryEdit(change(proposal))
       const { rule, effect, origins } = proposal
-      return { rule, text: yamlText([rule]), allows: [...allowedWords(effect.agent, proposal, origins)] }
+      return {
+        rule,
+        text: yamlText([rule]),
+        allows: [...describeAllowedActions(effect.agent, proposal, origins)],
+      }
     },
     confirm: async (caller, { id, digest, rule: shown }) => {
       const person = requireOwner(caller)

@@ -6,7 +6,7 @@ import type { Caller, Guard } from '@flotilla/identity/access'
 import { createTryRule, mayBeCut, proposeRule } from '@flotilla/identity/policy'
 import type { EffectDetails, PolicyStop, PolicyStore, PolicyUse, TriedRule } from '@flotilla/identity/policy'
 import type { PolicyEffects } from '@flotilla/work/approvals'
-import { allowedWords } from './allowed-words.ts'
+import { describeAllowedActions } from './describe-allowed-actions.ts'
 import { describeEffect } from './describe-effect.ts'
 
 /** How many effects are listed, the latest. */
@@ -79,7 +79,7 @@ export function createListStops(deps: {
             : {
                 rule: proposal,
                 text: yamlText([proposal]),
-                allows: [...allowedWords(agent, { rule: proposal, effect }, null)],
+                allows: [...describeAllowedActions(agent, { rule: proposal, effect }, null)],
                 opens: yield* opens(tried(proposal), agent),
               },
         advice: proposal === null ? adviceFor(stop, verdictOf.get(rule)) : '',

@@ -4,7 +4,7 @@ import type { EffectDetails, ProposedRule } from '@flotilla/identity/policy'
  * Says exactly which actions a proposed rule allows, in sentences: what it names, and what it leaves open, because a
  * rule cannot name a port, a query, headers or a body. Pure.
  */
-export function allowedWords(
+export function describeAllowedActions(
   agentId: string,
   { rule, effect }: { readonly rule: ProposedRule; readonly effect: EffectDetails },
   /** The origins that the rule names; null for every origin. */
