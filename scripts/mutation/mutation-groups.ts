@@ -172,8 +172,8 @@ export const mutationGroups: readonly MutationGroup[] = [
   {
     name: 'replies',
     decides: 'where an answer of a provider ends',
-    files: ['packages/inference/src/models/providers/reply-reader.ts'],
-    tests: ['packages/inference/src/models/providers/reply-reader.test.ts'],
+    files: ['packages/inference/src/models/providers/provider-answer.ts'],
+    tests: ['packages/inference/src/models/providers/provider-answer.test.ts'],
   },
   {
     name: 'schedules',

@@ -3,11 +3,12 @@ import type { ByteFlow, ByteSink, ByteStream } from '../wire/byte-stream.ts'
 import type { ProviderReply } from '../llm-provider.ts'
 import { retryWordsIn } from '../refusals/retry-after.ts'
 import { createUnpacker } from '../wire/unpack-body.ts'
-import type { ReplyFlow } from './provider-connection.ts'
+import { AnswerTooSlow } from './provider-answer.ts'
+import type { AnswerFlow } from './provider-answer.ts'
 import type { ProviderCall, ProviderPool } from './provider-pool.ts'
 import { Problem } from '@flotilla/protocol/problem'
 import { ProxyFailed } from '@flotilla/foundation/platform'
-import { AnswerTooSlow, SilentTooLong } from './provider-connection.ts'
+import { errors } from 'undici'
 
 /** The limit of bytes received before the reader starts; above this limit the provider is paused. */
 const unreadMaxBytes = 256 * 1024
@@ -28,7 +29,7 @@ export function exchange({ pool, host, signal, request }: Exchange): Promise<Pro
       return
     }
     let body: ReplyBytes | null = null
-    let flow: ReplyFlow | null = null
+    let flow: AnswerFlow | null = null
     let leave: (() => void) | null = null
     const onAbort = () => {
       if (flow) flow.abort(abortReason(signal))
@@ -43,12 +44,12 @@ export function exchange({ pool, host, signal, request }: Exchange): Promise<Pro
       onSent(begun) {
         flow = begun
       },
-      onHead({ status, headers }) {
-        body = unpacked(createReplyBytes(flow), { flow, contentEncoding: headers.get('content-encoding') })
+      onHead({ status, header }) {
+        body = unpacked(createReplyBytes(flow), { flow, contentEncoding: header('content-encoding') })
         resolve({
           status: answerStatus(status),
-          contentType: headers.get('content-type') ?? '',
-          ...retryWordsIn((name) => headers.get(name)),
+          contentType: header('content-type') ?? '',
+          ...retryWordsIn(header),
           body: body.stream,
           discard: body.discard,
         })
@@ -90,7 +91,7 @@ interface ReplyBytes {
 /** Decompresses a body that is compressed although the mesh did not ask for it. */
 function unpacked(
   body: ReplyBytes,
-  at: { readonly flow: ReplyFlow | null; readonly contentEncoding: string | undefined },
+  at: { readonly flow: AnswerFlow | null; readonly contentEncoding: string | undefined },
 ): ReplyBytes {
   const unpacker = createUnpacker(at.contentEncoding)
   let isBroken = false
@@ -118,7 +119,7 @@ function unpacked(
 }
 
 /** Stores chunks until there is a reader; then passes each on at once. */
-function createReplyBytes(flow: ReplyFlow | null): ReplyBytes {
+function createReplyBytes(flow: AnswerFlow | null): ReplyBytes {
   let sink: ByteSink | null = null
   let unread: Uint8Array[] = []
   let unreadBytes = 0
@@ -167,13 +168,18 @@ function createReplyBytes(flow: ReplyFlow | null): ReplyBytes {
   }
 }
 
+/** Whether the provider sent nothing for longer than a bound. */
+function isSilence(error: unknown): boolean {
+  return error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError
+}
+
 /** Returns the caller's error for a failed exchange: a Problem, or the reason of an aborted signal. Pure. */
 function whyBroken(
   error: unknown,
   at: { signal: AbortSignal; host: string; isSent: boolean; isBegun: boolean },
 ): unknown {
   if (at.signal.aborted) return at.signal.reason
-  if (at.isSent && error instanceof SilentTooLong) {
+  if (at.isSent && isSilence(error)) {
     return new Problem('upstream-timeout', { detail: `${at.host} sent nothing for too long`, cause: error })
   }
   if (error instanceof AnswerTooSlow) {

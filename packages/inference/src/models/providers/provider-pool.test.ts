@@ -190,24 +190,30 @@ describe('connections to a provider', () => {
     expect(sockets).toHaveLength(1)
   })
 
-  test('connections to a provider are given up while they are opened once their call has left', async () => {
-    const met = Promise.withResolvers<Socket>()
-    const server = createServer((socket) => met.resolve(socket.on('error', () => {}).resume()))
+  test('the place of a call that has left is free once opening its connection took too long', async () => {
+    const opened: Socket[] = []
+    const server = createServer((socket) => opened.push(socket.on('error', () => {}).resume()))
     await once(server.listen(0, '127.0.0.1'), 'listening')
-    // It never completes the TLS handshake, so the connection stays pending.
+    // It never completes the TLS handshake, so each connection stays pending.
     const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
-    const pool = openProviderPool(`https://${host}`, { connectMs: 3_600_000 })
+    const pool = openProviderPool(`https://${host}`, { connectMs: 50 })
     onTestFinished(async () => {
       await pool.destroy()
       server.close()
     })
-    const leaving = new AbortController()
     const request = { agentId: 'ada', method: 'GET' as const, path: '/', headers: {}, body: null }
-    const left = exchange({ pool, host, signal: leaving.signal, request })
-    const closed = once(await met.promise, 'close')
+    const leaving = new AbortController()
+    const left = Array.from({ length: ofOneAgent }, () =>
+      exchange({ pool, host, signal: leaving.signal, request }).catch(() => 'left'),
+    )
+    await expect.poll(() => opened.length).toBeGreaterThan(0)
     leaving.abort(new Error('enough'))
-    await expect(left).rejects.toThrow('enough')
-    await closed
+    expect(new Set(await Promise.all(left))).toEqual(new Set(['left']))
+    const { signal } = new AbortController()
+    await expect(exchange({ pool, host, signal, request })).rejects.toMatchObject({
+      code: 'provider-unreachable',
+    })
+    await expect.poll(() => opened.every((socket) => socket.destroyed)).toBe(true)
   })
 
   test('a request sent without an answer is distinguished from a request that was never sent', async () => {

@@ -1,9 +1,11 @@
-import { isIP } from 'node:net'
-import { createFairShare } from '@flotilla/foundation/intake'
+import { Readable } from 'node:stream'
+import { agentShareLimits, createFairShare } from '@flotilla/foundation/intake'
+import { connectorThrough } from '@flotilla/foundation/platform'
 import type { TunnelProxy } from '@flotilla/foundation/platform'
-import { openConnection } from './provider-connection.ts'
-import type { Answering, Connection, ConnectionBounds } from './provider-connection.ts'
-import { agentShareLimits } from '@flotilla/foundation/intake'
+import { buildConnector, Pool } from 'undici'
+import type { Dispatcher } from 'undici'
+import { answerHandler } from './provider-answer.ts'
+import type { Answering } from './provider-answer.ts'
 
 export interface ProviderTimeouts {
   readonly connectMs: number
@@ -26,6 +28,10 @@ const providerTimeouts: ProviderTimeouts = {
 const waitingMax = 4096
 /** How long an idle connection is kept. Load balancers usually wait longer, so calls meet no closing connection. */
 const keepAliveMs = 30_000
+/** The limit of all headers of an answer together, in bytes. */
+const headMaxBytes = 16 * 1024
+/** The largest body that is written at once, in bytes. */
+const pieceBytes = 64 * 1024
 /** The margin by which the mesh closes a connection before the idle timeout that the provider states. */
 const keepAliveMarginMs = 2000
 
@@ -61,47 +67,21 @@ export function openProviderPool(
   timeouts: Partial<ProviderTimeouts> = {},
   proxy: TunnelProxy | null = null,
 ): ProviderPool {
-  const url = new URL(origin)
-  const bounds: ConnectionBounds = {
-    ...providerTimeouts,
-    ...timeouts,
-    idleMs: keepAliveMs,
-    idleMarginMs: keepAliveMarginMs,
-  }
-  const host = url.hostname.replace(/^\[|\]$/g, '')
-  const isTls = url.protocol === 'https:'
-  const far = {
-    host,
-    port: Number(url.port || (isTls ? 443 : 80)),
-    tls: isTls ? { servername: isIP(host) === 0 ? host : '', session: null } : null,
-    proxy,
-  }
-  const open = new Set<Connection>()
-  /** The connection used last is used next, so that connections that are not needed expire. */
-  const idle: Connection[] = []
+  const { connectMs, headersMs, bodyIdleMs, answerMs } = { ...providerTimeouts, ...timeouts }
+  const connections = new Pool(origin, {
+    connect: connectorThrough({ of: () => proxy }, buildConnector({ timeout: connectMs, allowH2: false })),
+    connections: null,
+    pipelining: 1,
+    maxHeaderSize: headMaxBytes,
+    headersTimeout: headersMs,
+    bodyTimeout: bodyIdleMs,
+    keepAliveTimeout: keepAliveMs,
+    keepAliveMaxTimeout: keepAliveMs,
+    keepAliveTimeoutThreshold: keepAliveMarginMs,
+  })
   const waiting: Waiting[] = []
   const share = createFairShare(agentShareLimits.providerConnections)
-  /** The agent whose share each busy connection takes. */
-  const takenFor = new Map<Connection, string>()
-  /** Requests with a connection, sent once its callbacks have returned. */
-  let due: { readonly one: Waiting; readonly connection: Connection }[] = []
   let isClosed = false
-
-  function sendDue(): void {
-    const calls = due
-    due = []
-    for (const { one, connection } of calls) {
-      if (open.has(connection)) connection.send(one.bytes, one.answering)
-      else assign(one)
-    }
-  }
-
-  /** Sends the call after pending events, because a kept connection may have closed or received stray bytes. */
-  function reuse(one: Waiting, connection: Connection): void {
-    takenFor.set(connection, one.agentId)
-    if (due.length === 0) setImmediate(sendDue)
-    due.push({ one, connection })
-  }
 
   function assign(one: Waiting): void {
     if (!one.answering.isWanted()) return
@@ -112,23 +92,16 @@ export function openProviderPool(
       one.answering.onError(new Error(`${waitingMax} calls already wait for a connection to this provider`))
   }
 
-  /** Sends a call that its agent's share already counts. */
-  function carry(one: Waiting): void {
-    const kept = idle.pop()
-    if (kept !== undefined) {
-      reuse(one, kept)
-      return
-    }
-    const connection = openConnection(far, bounds, { free, gone })
-    open.add(connection)
-    takenFor.set(connection, one.agentId)
-    connection.send(one.bytes, one.answering)
+  /**
+   * Sends a call that its agent's share already counts, after pending events: undici lends a connection again only
+   * then, and would open another one before.
+   */
+  function carry({ agentId, request, answering }: Waiting): void {
+    const over = () => queueMicrotask(() => giveBack(agentId))
+    setImmediate(() => connections.dispatch(request, answerHandler({ answering, answerMs, over })))
   }
 
-  function giveBack(connection: Connection): void {
-    const agentId = takenFor.get(connection)
-    if (agentId === undefined) return
-    takenFor.delete(connection)
+  function giveBack(agentId: string): void {
     share.giveBack(agentId, 1)
     for (let next = nextWithRoom(); next !== null; next = nextWithRoom()) carry(next)
   }
@@ -147,44 +120,18 @@ export function openProviderPool(
     return null
   }
 
-  function free(connection: Connection): void {
-    idle.push(connection)
-    giveBack(connection)
-  }
-
-  function gone(connection: Connection): void {
-    open.delete(connection)
-    const at = idle.indexOf(connection)
-    if (at !== -1) idle.splice(at, 1)
-    giveBack(connection)
-  }
-
-  /** Removes a waiting call, so that neither its place nor its bytes are kept. */
-  function leave(answering: Answering): void {
-    const at = waiting.findIndex((one) => one.answering === answering)
-    if (at !== -1) waiting.splice(at, 1)
-    else for (const connection of open) connection.leave(answering)
-  }
-
-  function send(call: ProviderCall, answering: Answering): () => void {
-    let bytes: Uint8Array
-    try {
-      bytes = requestBytes(url.host, call)
-    } catch (error) {
-      answering.onError(error as Error)
-      return () => {}
-    }
-    assign({ agentId: call.agentId ?? meshShare, bytes, answering })
-    return () => leave(answering)
-  }
-
   return {
-    dispatch: send,
+    dispatch(call, answering) {
+      assign({ agentId: call.agentId ?? meshShare, request: requestOf(call), answering })
+      return () => {
+        const at = waiting.findIndex((one) => one.answering === answering)
+        if (at !== -1) waiting.splice(at, 1)
+      }
+    },
     async destroy() {
       isClosed = true
-      idle.length = 0
       for (const one of waiting.splice(0)) assign(one)
-      for (const connection of open) connection.destroy()
+      await connections.destroy()
     },
   }
 }
@@ -192,31 +139,25 @@ export function openProviderPool(
 interface Waiting {
   /** The agent whose share of the connections the call takes. */
   readonly agentId: string
-  readonly bytes: Uint8Array
+  readonly request: Dispatcher.DispatchOptions
   readonly answering: Answering
 }
 
-/** Returns the request in one piece, so that one write sends it. */
-function requestBytes(host: string, { method, path, headers, body }: ProviderCall): Uint8Array {
-  const length = body === null ? 0 : typeof body === 'string' ? Buffer.byteLength(body) : body.length
-  let head = `${plain(`${method} ${path} HTTP/1.1`)}host: ${host}\r\nconnection: keep-alive\r\n`
-  for (const name in headers) if (!ownHeaders.has(name)) head += plain(`${name}: ${headers[name]}`)
-  if (method === 'POST') head += `content-length: ${length}\r\n`
-  head += '\r\n'
-  const bytes = Buffer.allocUnsafe(head.length + length)
-  bytes.write(head, 'latin1')
-  if (typeof body === 'string') bytes.write(body, head.length, 'utf8')
-  else if (body !== null) bytes.set(body, head.length)
-  return bytes
+function requestOf({ method, path, headers: given, body }: ProviderCall): Dispatcher.DispatchOptions {
+  const headers = Object.fromEntries(Object.entries(given).filter(([name]) => !ownHeaders.has(name)))
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  if (bytes === null || bytes.length <= pieceBytes) return { method, path, headers, body: bytes }
+  headers['content-length'] = String(bytes.length)
+  return { method, path, headers, body: Readable.from(inPieces(bytes)) }
+}
+
+/**
+ * Yields a large body in pieces. undici then knows whether all of it has left, and closes a connection whose answer
+ * ended before.
+ */
+function* inPieces(bytes: Uint8Array): Iterable<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes)
 }
 
 /** Headers that only the pool may set. */
 const ownHeaders: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding'])
-
-/** Matches a header value of visible characters, spaces and tabs, so that a value cannot add a line. */
-const plainLine = /^[\t\x20-\x7e\x80-\xff]+$/
-
-function plain(line: string): string {
-  if (!plainLine.test(line)) throw new Error('a header of a call to a provider holds what no header may')
-  return `${line}\r\n`
-}
