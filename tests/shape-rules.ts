@@ -162,11 +162,6 @@ export const tallClosures: readonly TallClosure[] = [
     why: 'the list of the parts that every channel is given',
   },
   {
-    name: 'packages/inference/src/models/providers/reply-reader.ts createReplyReader',
-    allLinesMax: 167,
-    why: 'state and its steps in one closure; to be taken apart',
-  },
-  {
     name: 'packages/fleet/src/sandbox/kubernetes/kubernetes-runtime.ts createKubernetesRuntime',
     allLinesMax: 184,
     why: 'a port of many members; to be taken apart as the one of Docker was',
