@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './tests/longest-first.ts'
-import { longContainerTests, longFlows } from './tests/long-tests.ts'
+import { longContainerTests, longFlows, longPageTests } from './tests/long-tests.ts'
 import { measuredPatience } from './tests/support/patience.ts'
 
 // Measured once, before the workers begin, which inherit it.
@@ -32,6 +32,15 @@ const flows = {
   isolate: false,
 }
 
+const pages = {
+  expect: expectation,
+  globalSetup: ['tests/temporary-folder.ts', 'tests/browser/set-up.ts'],
+  testTimeout: 60_000 * patience,
+  hookTimeout: 60_000 * patience,
+  maxWorkers: 3,
+  isolate: false,
+}
+
 const containers = {
   ...onEngine,
   // Most of their time is waiting for small shares of a processor.
@@ -42,8 +51,8 @@ const containers = {
 /**
  * `npm test` runs five projects: `unit` needs only Node; `flows` (with `security`) starts real mesh and agent
  * processes; `browser` opens the pages with the distribution's Chromium; `docker` needs an engine; `docker-shared`
- * has the container tests that run alone on the engine. `npm run test:long` runs `flows-long`, `docker-long`, and
- * `docker-alone`, which measures how long the machine halts. `kubernetes` runs inside the cluster that `npm run
+ * has the container tests that run alone on the engine. `npm run test:long` runs `flows-long`, `browser-long`,
+ * `docker-long`, and `docker-alone`, which measures how long the machine halts. `kubernetes` runs inside the cluster that `npm run
  * test:kubernetes` creates. Time limits are those of a quiet machine, multiplied by what this machine showed; they
  * detect a hung test and judge nothing.
  */
@@ -87,16 +96,13 @@ export default defineConfig({
       { test: { ...flows, name: 'flows-long', include: [...longFlows] } },
       {
         test: {
+          ...pages,
           name: 'browser',
-          expect: expectation,
-          globalSetup: ['tests/temporary-folder.ts', 'tests/browser/set-up.ts'],
           include: ['tests/browser/**/*.test.ts'],
-          testTimeout: 60_000 * patience,
-          hookTimeout: 60_000 * patience,
-          maxWorkers: 3,
-          isolate: false,
+          exclude: [...longPageTests],
         },
       },
+      { test: { ...pages, name: 'browser-long', include: [...longPageTests] } },
       {
         test: {
           ...containers,

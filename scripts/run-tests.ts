@@ -52,7 +52,7 @@ const containerProjects = [
 ]
 const processProjects = [
   ...(lanes.short ? ['unit', 'flows', 'browser'] : []),
-  ...(lanes.long ? ['flows-long'] : []),
+  ...(lanes.long ? ['flows-long', 'browser-long'] : []),
 ]
 /** Reasons for the failure of the run; printed at the end, because many readers see only the last lines. */
 const broken: string[] = []
@@ -85,9 +85,7 @@ async function runProject(project: string, beside = false): Promise<void> {
 async function withEngine(): Promise<boolean> {
   const isThere = await prepareEngine()
   // After the engine, because the distribution's package manager installs for one caller at a time.
-  if (lanes.short) {
-    await runShown(process.execPath, [join(root, 'tests', 'browser', 'install-chromium.ts')])
-  }
+  await runShown(process.execPath, [join(root, 'tests', 'browser', 'install-chromium.ts')])
   if (!isThere) return false
   // Runs while no other container runs, since these files change what all containers share.
   if (lanes.short) await runProject('docker-shared', true)
@@ -103,20 +101,20 @@ async function runShort(): Promise<boolean> {
   console.log('\n== unit tests; beside them the engine is prepared for the container tests')
   const [hasEngine] = await Promise.all([withEngine(), runProject('unit')])
   console.log('\n== flow and security tests')
-  await Promise.all([runFlowsAndPages(), ...(hasEngine ? [runProject('docker', true)] : [])])
+  await Promise.all([runFlowsAndPages(''), ...(hasEngine ? [runProject('docker', true)] : [])])
   return hasEngine
 }
 
-async function runFlowsAndPages(): Promise<void> {
-  await runProject('flows')
+async function runFlowsAndPages(length: '' | '-long'): Promise<void> {
+  await runProject(`flows${length}`)
   console.log('\n== tests in a browser')
-  await runProject('browser')
+  await runProject(`browser${length}`)
 }
 
 async function runLong(): Promise<boolean> {
   const hasEngine = await withEngine()
   console.log('\n== long flow and security tests')
-  await Promise.all([runProject('flows-long'), ...(hasEngine ? [runProject('docker-long', true)] : [])])
+  await Promise.all([runFlowsAndPages('-long'), ...(hasEngine ? [runProject('docker-long', true)] : [])])
   if (hasEngine) await runProject('docker-alone')
   return hasEngine
 }
