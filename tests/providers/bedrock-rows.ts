@@ -1,4 +1,5 @@
 import { wires } from '../support/model-wires.ts'
+import { amazonFrame } from '../support/bedrock-wire.ts'
 import { one, plain } from './native-events.ts'
 import type { NativeOddity } from './native-events.ts'
 
@@ -37,6 +38,22 @@ const lookCall = [
 const stopped = (stopReason: string): object => ({ messageStop: { stopReason } })
 const counted = { metadata: { usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 } } }
 
+const frame = (event: object): Buffer => Buffer.from(wires.bedrock.frame(event))
+const flipped = (bytes: Buffer, at: number): Buffer => {
+  const copy = Buffer.from(bytes)
+  copy.writeUInt8(copy.readUInt8(at) ^ 0xff, at)
+  return copy
+}
+const anyFrame = frame({ contentBlockDelta: { contentBlockIndex: 7, delta: { text: '?' } } })
+/** Bytes that are no frame. */
+const damaged = [
+  ['a length that no frame has comes', flipped(anyFrame, 0)],
+  ['a damaged checksum comes', flipped(anyFrame, anyFrame.length - 1)],
+  ['a damaged header comes', flipped(anyFrame, 14)],
+  ['a page comes', Buffer.from('<html><body>504 Gateway Time-out</body></html>')],
+  ['a frame is cut off', anyFrame.subarray(0, 20)],
+] as const
+
 /** Binary streams of Bedrock, and what may come in their place. */
 export const bedrockStreams: readonly BinaryOddity[] = [
   bedrock(
@@ -69,6 +86,87 @@ export const bedrockStreams: readonly BinaryOddity[] = [
     problem: 'upstream-failed',
     says: 'malformed_model_output',
   }),
+  ...damaged.flatMap(([what, bytes]) => [
+    bedrock(
+      `${what} behind the end`,
+      Buffer.concat([frames(words, stopped('end_turn'), counted), bytes]),
+      plain,
+    ),
+    bedrock(
+      `${what} between the end and the usage`,
+      Buffer.concat([frames(words, stopped('end_turn')), bytes, frame(counted)]),
+      plain,
+    ),
+    bedrock(`${what} behind a call`, Buffer.concat([frames(...lookCall, stopped('tool_use')), bytes]), one),
+    bedrock(`${what} before the end`, Buffer.concat([frames(words), bytes]), {
+      problem: what.startsWith('a frame is cut') ? 'upstream-failed' : 'provider-unreadable',
+    }),
+  ]),
+  bedrock(
+    'an error comes behind the end',
+    Buffer.concat([
+      frames(words, stopped('end_turn'), counted),
+      Buffer.from(wires.bedrock.failure('overloaded')),
+    ]),
+    plain,
+  ),
+  bedrock(
+    'the usage is a text behind the end',
+    frames(words, stopped('end_turn'), { metadata: { usage: 'many' } }),
+    plain,
+  ),
+  bedrock('the usage comes without an end', frames(words, counted), plain),
+  bedrock(
+    'a delta is of an unknown kind',
+    frames(
+      { contentBlockDelta: { contentBlockIndex: 0, delta: { hologram: 'x' } } },
+      words,
+      stopped('end_turn'),
+      counted,
+    ),
+    plain,
+  ),
+  bedrock(
+    'a block and the end have no index and no reason',
+    frames({ contentBlockDelta: { delta: { text: 'Hello' } } }, { messageStop: {} }, counted),
+    plain,
+  ),
+  bedrock(
+    'the input is an object and its block has no start',
+    frames(
+      { contentBlockDelta: { contentBlockIndex: 1, delta: { toolUse: { input: { at: 'a' } } } } },
+      stopped('tool_use'),
+    ),
+    { calls: [['unnamed_call', '{"at":"a"}']], end: 'tool_calls' },
+  ),
+  bedrock(
+    'three calls have no id and the index 0',
+    frames(
+      ...['a', 'b', 'c'].flatMap((at) => [
+        { contentBlockStart: { contentBlockIndex: 0, start: { toolUse: { name: 'look' } } } },
+        {
+          contentBlockDelta: {
+            contentBlockIndex: 0,
+            delta: { toolUse: { input: JSON.stringify({ at }) } },
+          },
+        },
+      ]),
+      stopped('tool_use'),
+      counted,
+    ),
+    {
+      calls: ['a', 'b', 'c'].map((at) => ['look', JSON.stringify({ at })]),
+      end: 'tool_calls',
+    },
+  ),
+  bedrock(
+    'an exception has a name that the API does not have',
+    Buffer.concat([
+      frames(words),
+      amazonFrame({ coffeeMachineException: { message: 'out of beans' } }, 'exception'),
+    ]),
+    { problem: 'upstream-failed', says: 'out of beans' },
+  ),
   bedrock('it breaks off', frames(words), { problem: 'upstream-failed', says: 'early' }),
   bedrock(
     'an error as JSON replaces the stream',

@@ -71,7 +71,7 @@ export const bedrock: Wire = {
 }
 
 /** Amazon's binary event stream: lengths, headers, payload, and a checksum of each half. */
-function amazonFrame(event: object, kind: 'event' | 'exception'): Buffer {
+export function amazonFrame(event: object, kind: 'event' | 'exception'): Buffer {
   const [[type, payload] = ['', {}]] = Object.entries(event)
   const headers = Buffer.concat(
     [

@@ -13,10 +13,11 @@ import type { SdkAccess, SdkModels } from './ai-sdk/load-sdk.ts'
 import { optionsFromChat } from './ai-sdk/options-from-chat.ts'
 import { problemIn, refusalIn } from './ai-sdk/sdk-failure.ts'
 import { createSdkFetch, fetchingFor } from './ai-sdk/sdk-fetch.ts'
-import type { CreateAnswerWriter } from './ai-sdk/sdk-fetch.ts'
+import type { AnswerWriters } from './ai-sdk/sdk-fetch.ts'
 import { sdkRules } from './ai-sdk/sdk-rules.ts'
 import { createToolNames } from './ai-sdk/tool-names.ts'
 import type { JudgeError, LlmProvider, ModelForm, ProviderReply, ProviderRequest } from '../llm-provider.ts'
+import { createBedrockStream } from '../formats/bedrock/bedrock-stream.ts'
 import { createBedrockWriter } from '../formats/bedrock/bedrock-writer.ts'
 import { createClaudeWriter } from '../formats/claude/claude-writer.ts'
 import { createGoogleWriter } from '../formats/google/google-writer.ts'
@@ -45,12 +46,7 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
   const base = new URL(config.baseUrl)
   const pool = openProviderPool(base.origin, config.timeouts, config.proxy)
   const secrets = secretsOf(config)
-  const createWriter = writerBy[config.kind]
-  const fetch = createSdkFetch(
-    pool,
-    base,
-    createWriter && ((writerOptions) => createWriter({ ...writerOptions, secrets })),
-  )
+  const fetch = createSdkFetch(pool, base, writersBy[config.kind]?.(secrets) ?? null)
   let loading: Promise<SdkModels> | null = null
   const forms: ModelForm[] = config.kind === 'anthropic' ? ['chat'] : ['chat', 'embeddings']
 
@@ -82,20 +78,17 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
 }
 
 /** Per kind, the reader of all forms of an answer; the packages accept only the documented form. */
-const writerBy: Readonly<
-  Partial<
-    Record<
-      SdkAccess['kind'],
-      (
-        writerOptions: Parameters<CreateAnswerWriter>[0] & { secrets: readonly Secret[] },
-      ) => ReturnType<CreateAnswerWriter> | null
-    >
-  >
-> = {
-  anthropic: (writerOptions) => createClaudeWriter({ ...writerOptions, keepsUnknown: false }),
-  google: createGoogleWriter,
-  bedrock: (writerOptions) => (writerOptions.stream ? null : createBedrockWriter(writerOptions)),
-}
+const writersBy: Readonly<Partial<Record<SdkAccess['kind'], (secrets: readonly Secret[]) => AnswerWriters>>> =
+  {
+    anthropic: (secrets) => ({
+      text: ({ stream }) => createClaudeWriter({ stream, secrets, keepsUnknown: false }),
+    }),
+    google: (secrets) => ({ text: ({ stream }) => createGoogleWriter({ stream, secrets }) }),
+    bedrock: (secrets) => ({
+      text: () => createBedrockWriter({ secrets }),
+      binary: () => createBedrockStream({ secrets }),
+    }),
+  }
 
 /** Packages put the model name into the request path, so it must not lead to another path. */
 function requirePlainName(model: string): void {

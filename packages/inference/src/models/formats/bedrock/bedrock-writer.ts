@@ -13,8 +13,7 @@ import { isRecord } from '../empty-answer.ts'
 
 /**
  * Reads a whole answer of Bedrock's Converse API and writes it without what the package cannot read: unknown blocks
- * and members are removed, a missing usage or reason is filled in. Streams of Bedrock are binary and pass
- * unchanged. Throws the Problems `provider-unreadable` and `upstream-failed`.
+ * and members are removed, a missing usage or reason is filled in. Throws the Problems `provider-unreadable` and `upstream-failed`.
  */
 export function createBedrockWriter({ secrets = [] }: { readonly secrets?: readonly Secret[] }) {
   const frames = createAnswerFrames()
@@ -61,7 +60,8 @@ function mendedAnswer(answer: Members): Members {
 
 const counts = ['cacheReadInputTokens', 'cacheWriteInputTokens'] as const
 
-function mendedUsage(usage: Members): Members {
+/** Returns the usage with the counts that the package requires. Pure. */
+export function mendedUsage(usage: Members): Members {
   const count = (name: string): number => {
     const value = usage[name]
     return typeof value === 'number' && Number.isFinite(value) ? value : 0

@@ -12,12 +12,15 @@ import { markEventNumbers } from './mark-event-numbers.ts'
 import { exchange } from '../provider-exchange.ts'
 import type { ProviderPool } from '../provider-pool.ts'
 import { rewrittenBody } from '../rewritten-body.ts'
-import type { AnswerWriter } from '../rewritten-body.ts'
+import type { AnswerWriter, BinaryWriter } from '../rewritten-body.ts'
 
-/**
- * Reads an answer in any form and writes the form that the package asked for; null if the answer passes unchanged.
- */
-export type CreateAnswerWriter = (options: { readonly stream: boolean }) => AnswerWriter | null
+/** Writers that read an answer in any form and write the form that a package asked for. */
+export interface AnswerWriters {
+  /** The writer of events as text, or of a whole answer. */
+  readonly text: (options: { readonly stream: boolean }) => AnswerWriter
+  /** The writer of a stream in a binary form, for a package that reads one in place of events. */
+  readonly binary?: () => BinaryWriter
+}
 
 interface CallOfAgent {
   readonly agentId: string
@@ -41,7 +44,7 @@ export function fetchingFor<T>(call: CallOfAgent, work: () => Promise<T>): Promi
 export function createSdkFetch(
   pool: ProviderPool,
   base: URL,
-  createWriter: CreateAnswerWriter | null = null,
+  writers: AnswerWriters | null = null,
 ): typeof globalThis.fetch {
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input)
@@ -62,7 +65,7 @@ export function createSdkFetch(
         body: bodyOf(init.body),
       },
     })
-    const answer = await answerFor(reply, base.host, createWriter)
+    const answer = await answerFor(reply, base.host, writers)
     const retryAfter = reply.retryAfterSeconds
     return new Response(answer.body, {
       status: answer.status,
@@ -82,32 +85,32 @@ interface PackageAnswer {
   readonly body: string | ReadableStream<Uint8Array>
 }
 
-/** Returns the answer in the form that the package asked for, whatever form and type the provider sent. */
+/**
+ * Returns the answer in the form that the package asked for, whatever form and type the provider sent. Without
+ * writers it passes unchanged.
+ */
 async function answerFor(
   reply: ProviderReply,
   host: string,
-  createWriter: CreateAnswerWriter | null,
+  writers: AnswerWriters | null,
 ): Promise<PackageAnswer> {
   const { status, contentType, body } = reply
-  const answerForm = callUnderWay.getStore()?.asked ?? null
-  const writer =
-    status === 200 && answerForm !== null
-      ? (createWriter?.({ stream: answerForm === 'stream' }) ?? null)
-      : null
-  if (writer !== null) {
-    if (answerForm === 'stream') {
-      const events = markEventNumbers(rewrittenBody(body, writer))
-      return { status, contentType: 'text/event-stream', body: ReadableStream.from(events) }
+  const answerForm = status === 200 ? (callUnderWay.getStore()?.asked ?? null) : null
+  if (writers !== null && answerForm === 'stream') {
+    if (writers.binary) {
+      return { status, contentType, body: ReadableStream.from(rewrittenBody(body, writers.binary())) }
     }
+    const events = markEventNumbers(rewrittenBody(body, writers.text({ stream: true })))
+    return { status, contentType: 'text/event-stream', body: ReadableStream.from(events) }
+  }
+  if (writers !== null && answerForm === 'whole') {
+    const writer = writers.text({ stream: false })
     const text = await measured(reply, host, (read) => writer.take(Buffer.from(read)) + writer.end())
     return { status: statusIn(text), contentType: 'application/json', body: text }
   }
-  if (status === 200 && answerForm === 'stream' && /^(?:text\/html|application\/json)/.test(contentType)) {
-    // An error or a page comes where a binary stream was asked for.
-    const whole = createWriter?.({ stream: false }) ?? null
-    const text = await measured(reply, host, (read) =>
-      whole === null ? read : whole.take(Buffer.from(read)) + whole.end(),
-    )
+  if (answerForm === 'stream' && /^(?:text\/html|application\/json)/.test(contentType)) {
+    // An error or a page comes in place of a stream.
+    const text = await measured(reply, host, (read) => read)
     throw unreadable(`a whole answer came in place of a stream: ${excerptOf(text)}`)
   }
   if (status === 200 && contentType.includes('json'))
