@@ -2,10 +2,8 @@ import { flushCompileCache } from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { ownerMustActExitCode } from '@flotilla/protocol/owner-must-act'
-import { Problem } from '@flotilla/protocol/problem'
-import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { asProblem } from '@flotilla/identity/http'
+import { endOfStart } from './end-of-start.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { commandEnvironment } from './commands/command-environment.ts'
 import type { EnvFileNeed } from './commands/command-environment.ts'
@@ -73,21 +71,13 @@ export async function runCommandLine(variables: NodeJS.ProcessEnv): Promise<numb
     catchFaults(output, { serves })
     return await runNamed(name, { variables, output, values: args.values })
   } catch (error) {
-    writeLine(output, { problem: problemOf(error) })
-    return serves && error instanceof Problem && needsOwner.includes(error.code) ? ownerMustActExitCode : 1
+    const end = serves ? endOfStart(error) : { error, exitCode: 1 }
+    writeLine(output, { problem: problemOf(end.error) })
+    return end.exitCode
   } finally {
     output.flush()
   }
 }
-
-/** Problems that every new start would have until the owner changes something. */
-const needsOwner: readonly ProblemCode[] = [
-  'bad-request',
-  'unprocessable',
-  'not-configured',
-  'mesh-secret-refused',
-  'home-unusable',
-]
 
 /**
  * After an uncaught error the state is unknown, so the process ends, and the next process starts from the disk. A
