@@ -10,6 +10,7 @@ import { reportedCalls } from './rows/reported-calls.ts'
 import { reportedGateways } from './rows/reported-gateways.ts'
 import { reportedEnds } from './rows/reported-ends.ts'
 import { reportedShapes } from './rows/reported-shapes.ts'
+import { repeatingOddities } from './rows/repeating.ts'
 import { streamOddities } from './rows/streams.ts'
 import { templateOddities } from './rows/templates.ts'
 
@@ -28,4 +29,5 @@ export const oddities: readonly Oddity[] = [
   ...reportedEnds,
   ...reportedShapes,
   ...misplacedOddities,
+  ...repeatingOddities,
 ]

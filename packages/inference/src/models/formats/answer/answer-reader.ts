@@ -12,14 +12,17 @@ import { chatWireSchema, plainParts } from './chat-wire.ts'
 import type { WireChunk, WireSaid } from './chat-wire.ts'
 import { endOf, laterEnd } from './end-reasons.ts'
 import type { NormalEnd } from './end-reasons.ts'
+import { belongsTo, choicesIn } from './choices.ts'
+import type { WireChoice } from './choices.ts'
 import { createCallCollector } from './collect-calls.ts'
 import type { CollectedCall, CallCollector } from './collect-calls.ts'
 import { createAnswerEnding } from './answer-ending.ts'
 import type { AnswerEnding } from './answer-ending.ts'
 import { piecesIn } from './call-pieces.ts'
 import { isForeign, namesOf, strangeChoice, strangeMessage } from './strange-content.ts'
+import { createRepeatedDeltas } from './repeated-deltas.ts'
 import { createThinkingTags, unopenedHeldChars } from './thinking-tags.ts'
-import { thoughtsIn, thoughtOf } from './thoughts.ts'
+import { plainFormat, thoughtsIn, thoughtOf } from './thoughts.ts'
 import { errorInAnswer } from './error-in-answer.ts'
 import type { JudgeError } from '../../llm-provider.ts'
 import { unreadable } from './unreadable.ts'
@@ -111,6 +114,8 @@ export function createAnswerReader({
   const calls = createCallCollector()
   const ending = createAnswerEnding()
   const tags = createThinkingTags(takesBack ? 0 : unopenedHeldChars)
+  let lastThought: Thought | null = null
+  const repeated = { text: createRepeatedDeltas(), thought: createRepeatedDeltas() }
   const so: ReadSoFar = {
     id: '',
     model: '',
@@ -167,10 +172,11 @@ export function createAnswerReader({
 
   function readMessage(message: WireSaid, isWhole: boolean): SaidNews {
     // A whole message after a stream repeats the thinking that was streamed.
-    const thoughts = isWhole && so.said.hasThoughts ? [] : thoughtsIn(message, from)
+    const found = isWhole && so.said.hasThoughts ? [] : thoughtsIn(message, from)
+    const thoughts = isWhole ? found : newThoughts(found)
     let text = ''
     let retracts = false
-    for (const part of newParts(so, message.content, isWhole)) {
+    for (const part of newParts(message.content, isWhole)) {
       if (!part.known && part.text === '' && part.thinking === '' && part.refusal === '')
         so.strange ??= `a part of type ${part.type.slice(0, 60)}`
       if (part.thinking !== '') thoughts.push(thoughtOf(part.thinking, { field: 'content', from }))
@@ -193,16 +199,51 @@ export function createAnswerReader({
     return { ...deltaOf(so, { text, thoughts }), retracts }
   }
 
+  /** Returns the parts that are new: some providers repeat all earlier text in the last event or in each event. */
+  function newParts(parts: WireSaid['content'], isWhole: boolean): WireSaid['content'] {
+    const text = parts.map((part) => part.text).join('')
+    const isAgain = isWhole && so.said.raw !== ''
+    if (!isAgain) {
+      const fresh = isWhole || !parts.every(isPlainPart) ? text : repeated.text.take(text)
+      so.said.raw += fresh
+      return fresh === text ? parts : plainParts(fresh)
+    }
+    const all = so.said.raw + repeated.text.rest()
+    const fresh = text.startsWith(all) ? text.slice(so.said.raw.length) : all.slice(so.said.raw.length)
+    so.said.raw += fresh
+    return plainParts(fresh)
+  }
+
+  /** The same for thinking without a signature. */
+  function newThoughts(found: Thought[]): Thought[] {
+    const [only] = found
+    if (only === undefined || found.length > 1 || only['format'] !== plainFormat) return found
+    const text = repeated.thought.take(String(only['text'] ?? ''))
+    lastThought = only
+    return text === '' ? [] : [{ ...only, text }]
+  }
+
+  /** The text and thinking that were held back because they may repeat what came before. */
+  function heldRepeats(): { text: string; thoughts: Thought[]; retracts: boolean } {
+    const tagged = tags.take(repeated.text.rest())
+    const thought = repeated.thought.rest()
+    const thoughts: Thought[] =
+      thought === '' || lastThought === null ? [] : [{ ...lastThought, text: thought }]
+    if (tagged.thought !== '') thoughts.push(thoughtOf(tagged.thought, { field: 'think_tag', from }))
+    return { text: tagged.text, thoughts, retracts: tagged.retracts }
+  }
+
   return {
     take,
-    heldBack: () => tags.rest().text,
+    heldBack: () => heldRepeats().text + tags.rest().text,
     head: () => ({ id: so.id, model: so.model }),
     end() {
+      const { text: late, thoughts, retracts } = heldRepeats()
       const rest = tags.rest()
-      const thoughts = rest.thought === '' ? [] : [thoughtOf(rest.thought, { field: 'think_tag', from })]
+      if (rest.thought !== '') thoughts.push(thoughtOf(rest.thought, { field: 'think_tag', from }))
       const half = so.said.half.toWellFormed()
       so.said.half = ''
-      const output = deltaOf(so, { text: half + rest.text, thoughts })
+      const output = { ...deltaOf(so, { text: half + late + rest.text, thoughts }), retracts }
       // Some servers close the stream right after a complete tool call, without a finish reason.
       const isOver = so.isDone || so.isTold || (calls.areWhole() && so.stray === '')
       if (so.reason === null && !isOver) {
@@ -220,13 +261,9 @@ export function createAnswerReader({
   }
 }
 
-/** Returns the parts that are new: some providers repeat all earlier text in the last event or in each event. */
-function newParts(so: ReadSoFar, parts: WireSaid['content'], isWhole: boolean): WireSaid['content'] {
-  const text = parts.map((part) => part.text).join('')
-  const isAgain = isWhole && so.said.raw !== ''
-  const fresh = isAgain ? (text.startsWith(so.said.raw) ? text.slice(so.said.raw.length) : '') : text
-  so.said.raw += fresh
-  return isAgain ? plainParts(fresh) : parts
+/** Whether a part is text and nothing else. */
+function isPlainPart({ thinking, refusal, call, known }: WireSaid['content'][number]): boolean {
+  return known && call === null && thinking === '' && refusal === ''
 }
 
 /** The content of two frames joined. */
@@ -286,21 +323,6 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   return { ...all.map((one) => takeChoice(so, one, { ...by, hadCalls })).reduce(joinNews), usage }
 }
 
-/**
- * Whether a further choice of the same event belongs to the choice that is read: it has the same index, or it has the
- * calls with which the first choice says that it ended (Claude at GitHub Copilot).
- */
-function belongsTo(choice: WireChoice, other: WireChoice): boolean {
-  if (other.index !== null && other.index === choice.index) return true
-  if (endOf(choice.finish_reason) !== 'tool_calls' || callsIn(choice) > 0) return false
-  return callsIn(other) > 0 && (other.delta ?? other.message)?.content.length === 0
-}
-
-function callsIn({ delta, message }: WireChoice): number {
-  const said = delta ?? message
-  return (said?.tool_calls.length ?? 0) + (said?.function_call ? 1 : 0)
-}
-
 function takeChoice(
   so: ReadSoFar,
   choice: WireChoice,
@@ -328,25 +350,6 @@ function isSilent(message: WireSaid): boolean {
   const { content, reasoning_content: thought, refusal, tool_calls: calls, function_call: call } = message
   return content.length + thought.length + calls.length === 0 && refusal === '' && !call
 }
-
-function choicesIn({
-  choices,
-  message,
-  done: isDone,
-  done_reason: reason,
-}: WireChunk): readonly WireChoice[] {
-  // Ollama's own API sends pieces as `message`; its older versions give no reason at the end.
-  if (message && !choices) {
-    const finish = reason === '' && isDone ? 'stop' : reason
-    return [{ index: 0, delta: message, text: '', finish_reason: finish }]
-  }
-  return (choices ?? []).filter((choice) => choice !== null)
-}
-
-type WireChoice = Pick<
-  NonNullable<NonNullable<WireChunk['choices']>[number]>,
-  'index' | 'delta' | 'message' | 'text' | 'finish_reason'
->
 
 function deltaOf(so: ReadSoFar, { text: piece, thoughts }: Pick<SaidNews, 'text' | 'thoughts'>): SaidNews {
   // Two events may split a surrogate pair: the first half waits for the second, because clients reject a lone half.

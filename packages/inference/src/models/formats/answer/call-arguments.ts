@@ -62,6 +62,11 @@ function objectIn(text: string): string | null {
   return null
 }
 
+/** Whether a text is one JSON object and nothing else. Pure. */
+export function isObjectText(text: string): boolean {
+  return isJsonObject(readJsonQuietly(text, jsonLimits.modelAnswer))
+}
+
 /** The only member of an input that is not an object, in the form of whole messages, whose inputs must be objects. */
 const wrapping = 'invalid_json'
 

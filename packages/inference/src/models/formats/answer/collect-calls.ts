@@ -1,5 +1,8 @@
 import { unreadable } from './unreadable.ts'
+import { createBrackets } from './brackets.ts'
+import type { Brackets } from './brackets.ts'
 import { settleArguments } from './call-arguments.ts'
+import { joinContinued } from './join-continued.ts'
 
 /** A piece of a tool call, as one event reports it. */
 export interface CallPiece {
@@ -59,7 +62,8 @@ export interface CallCollector {
  * - it has another name, and the arguments of the open call are complete or the piece has neither id nor index;
  * - it has another name, no piece of the call had an id, and the open call has no arguments yet.
  *
- * A repeated name counts once; a name that arrives in pieces is joined. Throws the Problem `provider-unreadable`.
+ * At the end, calls that continue the incomplete arguments of the call before them are joined with it
+ * (`joinContinued`). A repeated name counts once; a name that arrives in pieces is joined. Throws the Problem `provider-unreadable`.
  */
 export function createCallCollector(): CallCollector {
   const calls: OpenCall[] = []
@@ -120,12 +124,13 @@ export function createCallCollector(): CallCollector {
       call.brackets.take(piece.arguments)
     },
     hasAny: () => calls.length > 0,
-    areWhole: () => calls.length > 0 && calls.every((call) => call.brackets.areClosed()),
+    areWhole: () => calls.length > 0 && joinContinued(calls).every((call) => call.brackets.areClosed()),
     settled(isCut) {
-      return calls.flatMap((call, at) => {
+      const joined = joinContinued(calls)
+      return joined.flatMap((call, at) => {
         const { id, seal } = call
         const name = plainName(call.name)
-        const isCutShort = isCut && at === calls.length - 1 && !call.brackets.areClosed()
+        const isCutShort = isCut && at === joined.length - 1 && !call.brackets.areClosed()
         const written = isCutShort ? [call.pieces.join('')] : settleArguments(call.pieces)
         return written.map((text, part) => ({
           id: part === 0 ? id : '',
@@ -163,35 +168,3 @@ function plainName(name: string): string {
 
 /** A name in a namespace, possibly with the index of the call behind it. */
 const namespaced = /^(?:functions|default_api|tools)[.:](?<name>.*?)(?::\d{1,4})?$/s
-
-interface Brackets {
-  take(text: string): void
-  /** Whether the object has begun and is incomplete. */
-  areOpen(): boolean
-  areClosed(): boolean
-}
-
-/** Tracks open brackets across pieces of a JSON text; reads each character once. */
-function createBrackets(): Brackets {
-  let depth = 0
-  let hasBegun = false
-  let isText = false
-  let isEscaped = false
-  return {
-    take(text) {
-      for (const character of text) {
-        if (isEscaped) isEscaped = false
-        else if (isText) {
-          if (character === '\\') isEscaped = true
-          else if (character === '"') isText = false
-        } else if (character === '"') isText = true
-        else if (character === '{' || character === '[') {
-          depth++
-          hasBegun = true
-        } else if (character === '}' || character === ']') depth--
-      }
-    },
-    areOpen: () => hasBegun && depth > 0,
-    areClosed: () => hasBegun && depth <= 0,
-  }
-}

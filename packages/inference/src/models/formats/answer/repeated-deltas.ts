@@ -1,0 +1,77 @@
+/**
+ * Reads the text of a stream whose pieces repeat all text so far, as the pieces of some servers do (`Hel`, `Hello`).
+ * Create one per stream and kind of text.
+ */
+export interface RepeatedDeltas {
+  /** Takes a piece and returns the new text in it; empty while it is not known what the piece repeats. */
+  take(piece: string): string
+  /** Returns the text that was held back; called at the end. */
+  rest(): string
+}
+
+/** Pieces in a chain that are evidence, whatever their length. */
+const chainMin = 4
+/** A chain of three pieces is evidence from this length on, in characters. */
+const longMin = 16
+/** A chain of two pieces is evidence if the first one has this length, in characters. */
+const firstMin = 32
+/** Fewer different characters are no evidence: models draw lines, and tokens of one sign double their length. */
+const signsMin = 4
+
+/**
+ * Pieces count as repeating if each from the first one on begins with the whole one before and is longer. Tokens of a
+ * model do not grow so, and the evidence is required before anything is dropped:
+ *
+ * - four pieces in a row, or three with 16 characters, or two where the first has 32;
+ * - at least four different characters.
+ *
+ * A piece in the chain is held until there is evidence, or until a piece breaks the chain: then all text is passed on
+ * as it came. So two short pieces (`ha`, `haha`) stay two pieces, because nothing tells them apart from repetition.
+ */
+export function createRepeatedDeltas(): RepeatedDeltas {
+  let state: 'unsure' | 'repeats' | 'plain' = 'unsure'
+  /** The last piece of the chain, and the pieces behind the first one that are held. */
+  let last = ''
+  const held: string[] = []
+  let firstChars = 0
+
+  function isEvident(): boolean {
+    const pieces = held.length + 1
+    const isLong =
+      pieces >= chainMin ||
+      (pieces === 3 && last.length >= longMin) ||
+      (pieces === 2 && firstChars >= firstMin)
+    return isLong && new Set(last).size >= signsMin
+  }
+
+  function released(): string {
+    state = 'plain'
+    return held.splice(0).join('')
+  }
+
+  return {
+    take(piece) {
+      if (state === 'plain' || piece === '') return piece
+      if (last === '') {
+        last = piece
+        firstChars = piece.length
+        return piece
+      }
+      const grows = piece.startsWith(last)
+      if (state === 'repeats') {
+        // A piece may repeat the text without anything new; one that is no repetition is new text.
+        const news = grows ? piece.slice(last.length) : last.startsWith(piece) ? '' : piece
+        last = grows ? piece : last + news
+        return news
+      }
+      if (!grows || piece.length === last.length) return released() + piece
+      held.push(piece)
+      last = piece
+      if (!isEvident()) return ''
+      state = 'repeats'
+      held.length = 0
+      return last.slice(firstChars)
+    },
+    rest: () => (state === 'unsure' ? released() : ''),
+  }
+}
