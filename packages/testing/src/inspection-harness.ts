@@ -1,3 +1,11 @@
+import { once } from 'node:events'
+import { connect as connectHttp2, createSecureServer as createHttp2Server } from 'node:http2'
+import type {
+  ClientHttp2Session,
+  Http2SecureServer,
+  Http2ServerRequest,
+  Http2ServerResponse,
+} from 'node:http2'
 import { createServer } from 'node:https'
 import type { RequestListener } from 'node:http'
 import type { Server } from 'node:https'
@@ -12,9 +20,9 @@ import {
   signHost,
 } from '../../egress/src/inspection/authority/sign-certificate.ts'
 import type { Authority } from '../../egress/src/inspection/authority/sign-certificate.ts'
-import { createSecureServer } from '../../egress/src/inspection/terminate/connect-upstream.ts'
 import { createInspectedServer } from '../../egress/src/inspection/terminate/inspected-server.ts'
 import type { InspectedServerDeps } from '../../egress/src/inspection/terminate/inspected-server.ts'
+import { createSecureServer } from '../../egress/src/inspection/terminate/secure-server.ts'
 import { silentLog } from '../../foundation/src/platform/log.ts'
 import { systemClock } from '../../foundation/src/platform/system-clock.ts'
 import { aProxy } from './proxy-harness.ts'
@@ -59,13 +67,70 @@ export async function aTlsSite(
   }
 }
 
+/** A site that speaks HTTP/2, and HTTP/1.1 with clients that do not; on loopback, signed by `authority`. */
+export async function anHttp2Site(
+  authority: Authority,
+  host: string,
+  answer: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+): Promise<{
+  readonly port: number
+  readonly server: Http2SecureServer
+  /** The version of HTTP of each connection. */
+  readonly protocols: string[]
+  /** Ends all open connections, as a server does that restarts. */
+  endConnections(): Promise<void>
+  close(): Promise<void>
+}> {
+  const key = await makeKeyPair()
+  const cert = await signHost(authority, { host, publicKey: key.publicKey, now: Date.now() })
+  const server = createHttp2Server(
+    {
+      key: key.privateKey.export({ type: 'pkcs8', format: 'pem' }),
+      cert: cert + authority.certificate,
+      allowHTTP1: true,
+    },
+    answer,
+  )
+  const protocols: string[] = []
+  const connections = new Set<TLSSocket>()
+  server.on('secureConnection', (socket: TLSSocket) => {
+    protocols.push(String(socket.alpnProtocol || 'none'))
+    connections.add(socket)
+    socket.on('error', () => {}).once('close', () => connections.delete(socket))
+  })
+  server.on('sessionError', () => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    server,
+    protocols,
+    endConnections: async () => {
+      const ends = [...connections].map((socket) => once(socket, 'close'))
+      for (const socket of connections) socket.destroy()
+      await Promise.all(ends)
+    },
+    close: async () => {
+      for (const socket of connections) socket.destroy()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+/** Opens a session of Node's HTTP/2 client over an inspected connection. */
+export async function openSession(proxy: InspectionHarness, target: string): Promise<ClientHttp2Session> {
+  const connection = await proxy.open(target, { ALPNProtocols: ['h2'] })
+  const session = connectHttp2(`https://${target}`, { createConnection: () => connection, maxSessionMemory: 100 })
+  session.on('error', () => {})
+  return session
+}
+
 export interface InspectionHarness extends ProxyHarness {
   /** The authority of the fleet, which programs of its agents trust. */
   readonly fleet: Authority
   readonly failures: { readonly host: string; readonly why: string }[]
   readonly decided: { readonly method: string; readonly path: string }[]
   /** Opens an inspected connection as a program does. */
-  open(target: string, tls?: ConnectionOptions): Promise<TLSSocket>
+  open(target: string, tls?: ConnectionOptions, token?: string): Promise<TLSSocket>
   /** Sends `text` on its own inspected connection and returns everything until the connection is closed. */
   send(target: string, text: string, tls?: ConnectionOptions): Promise<string>
 }
@@ -77,6 +142,7 @@ export async function anInspectingProxy(
     readonly outside: Authority
     readonly takeTurn?: InspectedServerDeps['takeTurn']
     readonly ask?: InspectedServerDeps['ask']
+    readonly stalledStreamMs?: number
   },
 ): Promise<InspectionHarness> {
   const fleet = await anAuthority('a fleet')
@@ -103,6 +169,7 @@ export async function anInspectingProxy(
     secure: createSecureServer([options.outside.certificate]),
     onHandshakeFailed: ({ destination }, why) => void failures.push({ host: destination.host, why }),
     newRequestId: () => 'request-1',
+    ...(options.stalledStreamMs === undefined ? {} : { stalledStreamMs: options.stalledStreamMs }),
     clock: systemClock,
     log: silentLog,
   })
@@ -111,8 +178,8 @@ export async function anInspectingProxy(
     inspector: { isInspected: (host) => options.hosts.includes(host), serve },
   })
   const clients: Socket[] = []
-  async function open(target: string, tls: ConnectionOptions = {}): Promise<TLSSocket> {
-    const { socket, head } = await proxy.tunnel(target)
+  async function open(target: string, tls: ConnectionOptions = {}, token?: string): Promise<TLSSocket> {
+    const { socket, head } = await proxy.tunnel(target, token)
     if (!head.startsWith('HTTP/1.1 200')) throw new Error(head)
     const servername = target.replace(/:\d+$/, '')
     // The TLS connection inherits this from its socket.

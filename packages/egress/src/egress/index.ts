@@ -89,7 +89,7 @@ export { approvalRequired, approvedEffectArgs } from './approved/approved-effect
 export type { AgentCaller, ApprovedEffects } from './approved/approved-effect.ts'
 export { startDeadline } from './fetch/deadline.ts'
 export type { PinnedFetch } from './fetch/pinned-fetch.ts'
-export { boundChunks } from './fetch/bound-chunks.ts'
+export { answerInTinyChunks, boundChunks } from './fetch/bound-chunks.ts'
 export { parseHostAndPort, textOf } from './policy/destination.ts'
 export { decidedMethod } from './fetch/request-effect.ts'
 export type { Destination } from './policy/destination.ts'

@@ -21,8 +21,8 @@ import { createManageInspection } from './manage-inspection.ts'
 import { inspectionPeopleRoutes } from './people.routes.ts'
 import { placeholderFiles } from './programs/placeholder-files.ts'
 import { readPublicAuthorities, trustedFiles } from './programs/trusted-files.ts'
-import { createSecureServer } from './terminate/connect-upstream.ts'
 import { createInspectedServer } from './terminate/inspected-server.ts'
+import { createSecureServer } from './terminate/secure-server.ts'
 import { createTakeTurn } from './take-turn.ts'
 
 export interface InspectionNeeds {

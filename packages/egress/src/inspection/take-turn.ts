@@ -9,7 +9,7 @@ import type { OpenCredentials } from '../credentials/index.ts'
 import { textOf } from '../egress/index.ts'
 import { inspectedEffect } from './inspected-effect.ts'
 import { cleanAnswer, unchanged } from './clean-answer.ts'
-import type { AskedTurn, TakeTurn } from './terminate/inspected-server.ts'
+import type { AskedTurn, TakeTurn } from './terminate/request-turn.ts'
 
 /** Methods that change nothing; their requests are counted and not recorded one by one, except for WebSockets. */
 const reading: readonly string[] = ['GET', 'HEAD', 'OPTIONS']

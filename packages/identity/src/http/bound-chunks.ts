@@ -1,5 +1,6 @@
 import { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 
 /**
  * A parser takes as long for a chunk of one byte as for one of 64 KB, before any share of an agent is charged, and
@@ -55,13 +56,24 @@ export function requestsInChunks(refuse: (socket: Socket) => void): typeof Incom
   }
 }
 
-/** Ends an answer to Node's own client with an error if it comes in tiny chunks. Call it in the `response` event. */
-export function boundAnswerChunks(answer: IncomingMessage, errorOf: (counted: string) => Error): void {
-  const bound = createChunkBound('ofAnswer')
-  const push = answer.push.bind(answer)
-  answer.push = (chunk: Buffer | null, encoding) => {
-    if (chunk === null || bound.takes(chunk.length)) return push(chunk, encoding)
-    if (!answer.destroyed) answer.destroy(errorOf(bound.counted()))
+/** Ends an answer to Node's own client with an error if it comes in tiny chunks. Call it before its body arrives. */
+export function boundAnswerChunks(answer: Readable, errorOf: (counted: string) => Error): void {
+  boundStream(answer, 'ofAnswer', (counted) => answer.destroy(errorOf(counted)))
+}
+
+/** Calls `refuse` once if the body of a request over HTTP/2 comes in tiny chunks; it must end the stream. */
+export function boundRequestChunks(request: Readable, refuse: () => void): void {
+  boundStream(request, 'ofRequest', refuse)
+}
+
+function boundStream(stream: Readable, of: keyof typeof freeChunks, refuse: (counted: string) => void): void {
+  const bound = createChunkBound(of)
+  const push = stream.push.bind(stream)
+  let isRefused = false
+  stream.push = (chunk: Buffer | null, encoding) => {
+    if (chunk === null || (!isRefused && bound.takes(chunk.length))) return push(chunk, encoding)
+    if (!isRefused && !stream.destroyed) refuse(bound.counted())
+    isRefused = true
     return false
   }
 }

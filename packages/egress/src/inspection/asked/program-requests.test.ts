@@ -13,7 +13,13 @@ import type { Approvals } from '@flotilla/work/approvals'
 import type { SendKept } from './send-kept.ts'
 
 const dayMs = 24 * 3600 * 1000
-const answer = { status: 200, headers: ['X-A', 'b'], body: Buffer.from('unpack ok'), isCut: false }
+const answer = {
+  status: 200,
+  headers: ['X-A', 'b'],
+  body: Buffer.from('unpack ok'),
+  trailers: [],
+  isCut: false,
+}
 
 /** A home whose programs ask; `opened` starts a process on its rows. */
 function aProgramHome(holdMs = 0) {

@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net'
-import type { Readable } from 'node:stream'
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Clock } from '@flotilla/protocol/clock'
@@ -9,14 +8,16 @@ import { returnedHeaders, startDeadline } from '../../egress/index.ts'
 import type { AgentCaller, Destination } from '../../egress/index.ts'
 import type { KeptAnswer } from '../terminate/asked-request.ts'
 import { connectUpstream } from '../terminate/connect-upstream.ts'
-import type { SecureServer } from '../terminate/connect-upstream.ts'
-import { rawHeaders } from '../terminate/forward-inspected.ts'
-import type { TakeTurn } from '../terminate/inspected-server.ts'
+import type { TakeTurn } from '../terminate/request-turn.ts'
+import type { Protocol, SecureServer } from '../terminate/secure-server.ts'
+import type { UpstreamAnswer } from '../terminate/upstream-request.ts'
 
 /** How long an approved request of a program may take, in milliseconds. */
 const sendTimeoutMs = 120_000
 /** The maximum size of the answer to an approved request, in bytes; what follows is not read. */
 const answerMaxBytes = 1024 * 1024
+/** HTTP/1.1 where the server speaks it, so that a request leaves in the form that every server reads. */
+const offered: readonly Protocol[] = ['http/1.1', 'h2']
 
 /** A request of a program as it was kept: with placeholders in place of credentials. */
 export interface KeptRequest {
@@ -53,23 +54,22 @@ export function createSendKept(deps: {
     try {
       const filled = [...turn.fillApproved(headers, credentials)]
       const dial = () => deps.dialFor(caller.agentId, destination, signal)
-      const upstream = await connectUpstream({ destination, dial, secure: deps.secure, signal })
+      const { secure, clock } = deps
+      const upstream = await connectUpstream({ destination, dial, secure, offered, clock, signal })
       try {
         line.dispatching()
-        const reply = await upstream.client.request({
+        const reply = await upstream.send[upstream.protocol]({
           method,
           path,
           headers: filled,
           body: body.length === 0 ? null : body,
-          responseHeaders: 'raw',
           signal,
         })
-        reply.body.on('error', () => {})
-        const raw = rawHeaders(reply.headers)
-        const answered = turn.answer.headers(returnedHeaders(raw))
-        const read = await readAnswer(reply.body, turn.answer.body(raw))
-        turn.settled({ status: reply.statusCode })
-        return { status: reply.statusCode, headers: answered, ...read }
+        const answered = turn.answer.headers(returnedHeaders(reply.headers))
+        const read = await readAnswer(reply, turn.answer.body(reply.headers))
+        const trailers = turn.answer.headers(reply.trailers())
+        turn.settled({ status: reply.status })
+        return { status: reply.status, headers: answered, trailers, ...read }
       } finally {
         await upstream.close()
       }
@@ -83,7 +83,7 @@ export function createSendKept(deps: {
   }
 }
 
-async function readAnswer(body: Readable, filter: NodeJS.ReadWriteStream | null) {
+async function readAnswer({ body }: UpstreamAnswer, filter: NodeJS.ReadWriteStream | null) {
   const clean = new PassThrough()
   const piped = filter === null ? pipeline(body, clean) : pipeline(body, filter, clean)
   // The loop below reports the error.

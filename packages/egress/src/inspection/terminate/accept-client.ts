@@ -3,6 +3,7 @@ import { TLSSocket } from 'node:tls'
 import type { SecureContext } from 'node:tls'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { HandshakeFailure } from '@flotilla/protocol/inspection-api'
+import type { Protocol } from './secure-server.ts'
 
 /** How long a client may take for the TLS handshake, in milliseconds. */
 const handshakeTimeoutMs = 10_000
@@ -30,6 +31,8 @@ export async function acceptClient(
     readonly context: SecureContext
     readonly head: Uint8Array
     readonly signal: AbortSignal
+    /** The versions of HTTP that the client may choose from, the preferred one first. */
+    readonly offered: readonly Protocol[]
     readonly clock: Clock
   },
 ): Promise<AcceptedClient> {
@@ -39,7 +42,7 @@ export async function acceptClient(
   const client = new TLSSocket(near, {
     isServer: true,
     secureContext: context,
-    ALPNProtocols: ['http/1.1'],
+    ALPNProtocols: [...options.offered],
     SNICallback: (name, callback) => {
       if (name.toLowerCase().replace(/\.$/, '') === host) {
         callback(null, context)
@@ -62,7 +65,11 @@ export async function acceptClient(
     client.once('close', () => resolve(false))
   })
   done.abort()
-  if (isSecure) return { ok: true, client }
+  if (isSecure) {
+    // HTTP/2 waits for this mark, which Node's own TLS server sets.
+    Object.assign(client, { secureConnecting: false })
+    return { ok: true, client }
+  }
   near.destroy()
   return { ok: false, why }
 }

@@ -26,6 +26,8 @@ export interface KeptAnswer {
   /** Names and values in turn. */
   readonly headers: readonly string[]
   readonly body: Buffer
+  /** Names and values in turn; only an answer over HTTP/2 has them. */
+  readonly trailers: readonly string[]
 }
 
 /**

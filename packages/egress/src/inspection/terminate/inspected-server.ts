@@ -7,26 +7,28 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { HandshakeFailure } from '@flotilla/protocol/inspection-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { oneRequestAtATime, requestsInChunks } from '@flotilla/identity/http'
-import type { Log } from '@flotilla/foundation/platform'
-import type { PolicyDecision } from '@flotilla/identity/policy'
 import {
   inspectedRequestHeaders,
-  refusalOf,
   refuseResponse,
   refuseSocket,
-  textOf,
   webSocketRequestHeaders,
 } from '../../egress/index.ts'
-import type { Destination, InspectedConnection } from '../../egress/index.ts'
+import type { InspectedConnection } from '../../egress/index.ts'
 import type { CertificateOf } from '../authority/host-certificates.ts'
-import type { AskPerson, KeptAnswer } from './asked-request.ts'
+import type { KeptAnswer } from './asked-request.ts'
 import { acceptClient } from './accept-client.ts'
 import { checkInnerRequest } from './check-inner-request.ts'
 import { connectUpstream } from './connect-upstream.ts'
-import type { SecureServer, Upstream } from './connect-upstream.ts'
 import { forwardInspected } from './forward-inspected.ts'
-import type { AnswerFilter } from './forward-inspected.ts'
+import { createNegotiatedProtocols } from './negotiated-protocols.ts'
 import { openWebSocket } from './open-web-socket.ts'
+import type { RequestTurn } from './request-turn.ts'
+import { protocolOf } from './secure-server.ts'
+import type { SecureServer } from './secure-server.ts'
+import { createServeRequest, inspectedRefusal } from './serve-request.ts'
+import type { ServeRequestDeps, Session } from './serve-request.ts'
+import { createServeStreams } from './serve-streams.ts'
+import { shownHost } from './shown-host.ts'
 
 /** The maximum size of the headers of one request inside an inspected connection, in bytes. */
 const headersMaxBytes = 32 * 1024
@@ -35,60 +37,13 @@ const headersTimeoutMs = 10_000
 /** How long an idle connection of a client stays open, in milliseconds. */
 const keepAliveMs = 15_000
 
-/** What is decided and changed for one request of an agent's program to an inspected host. */
-export interface RequestTurn {
-  /**
-   * Decides by the headers as well, and changes them, such as placeholders into values. `asked` if a person must
-   * approve the request first. Throws a problem to refuse the request.
-   */
-  fill(headers: readonly string[]): { readonly headers: readonly string[] } | { readonly asked: AskedTurn }
-  /** Like `fill`, for a request that opens a WebSocket, which a rule must allow and which cannot wait for a person. */
-  fillWebSocket(headers: readonly string[]): readonly string[]
-  /**
-   * Like `fill`, for a request that a person has approved together with these credentials. Problem `approval-changed` if
-   * others would be filled in.
-   */
-  fillApproved(headers: readonly string[], credentials: readonly string[]): readonly string[]
-  readonly answer: AnswerFilter
-  /** Called once, with the status of the answer or the code of the problem. */
-  settled(result: { readonly status: number } | { readonly problem: string }): void
-}
-
-/** Why a person must approve a request, and the names of the credentials that it contains. */
-export interface AskedTurn {
-  readonly decision: PolicyDecision
-  readonly credentials: readonly string[]
-}
-
-/**
- * Decides about one request before anything of it leaves. Throws a problem to refuse the request, which the program
- * receives as the answer.
- */
-export type TakeTurn = (
-  connection: {
-    readonly identity: Pick<InspectedConnection['identity'], 'caller'>
-    readonly destination: Destination
-  },
-  request: { readonly method: string; readonly path: string },
-) => RequestTurn | Promise<RequestTurn>
-
-export interface InspectedServerDeps {
+export interface InspectedServerDeps extends ServeRequestDeps {
   readonly certificateOf: CertificateOf
-  readonly takeTurn: TakeTurn
-  /** Keeps a request for a person; resolves to the answer if one approves it while the program waits. */
-  readonly ask: AskPerson
   readonly secure: SecureServer
   readonly onHandshakeFailed: (connection: InspectedConnection, why: HandshakeFailure) => void
-  readonly newRequestId: () => string
   readonly clock: Clock
-  readonly log: Log
-}
-
-/** One inspected connection while it is open. */
-interface Session {
-  readonly connection: InspectedConnection
-  readonly upstream: Upstream
-  readonly signal: AbortSignal
+  /** How long an answer over HTTP/2 may wait for a client that does not read it, in milliseconds. */
+  readonly stalledStreamMs?: number
 }
 
 /**
@@ -114,42 +69,28 @@ export function createInspectedServer(
   })
   oneRequestAtATime(server)
 
-  function refusal(error: unknown) {
-    const refused = refusalOf(error, deps.newRequestId())
-    if (refused.code === 'internal-error')
-      deps.log.error({ err: error }, 'internal error for an inspected connection; the request is rejected')
-    return refused
-  }
+  const refusal = (error: unknown) => inspectedRefusal(deps, error)
+  const serveRequest = createServeRequest(deps)
+  const serveStreams = createServeStreams({ ...deps, serveRequest })
+  const protocols = createNegotiatedProtocols()
 
-  async function serveRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function serveMessage(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const session = sessions.get(request.socket)
     if (!session) return void request.socket.destroy()
-    const { connection, upstream, signal } = session
-    const { destination } = connection
-    const method = request.method ?? 'GET'
-    const path = request.url ?? '/'
-    let turn: RequestTurn | null = null
-    try {
-      checkInnerRequest({ method, target: path, rawHeaders: request.rawHeaders }, destination)
-      turn = await deps.takeTurn(connection, { method, path })
-      const { headers, hasBody } = inspectedRequestHeaders(request, shownHost(destination))
-      const filled = turn.fill(headers)
-      if ('asked' in filled) {
-        const { keepOpen } = connection.tunnel
-        const { caller } = connection.identity
-        const body = hasBody ? request : null
-        const asked = { caller, destination, method, path, headers, body, ...filled.asked, signal, keepOpen }
-        answerKept(response, await deps.ask(asked))
-        return
-      }
-      const { answer } = turn
-      const exchange = { request, response, host: destination.host, ...filled, hasBody, answer, signal }
-      turn.settled({ status: await forwardInspected(upstream, exchange) })
-    } catch (error) {
-      const refused = refusal(error)
-      turn?.settled({ problem: refused.code })
-      refuseResponse(response, refused)
-    }
+    const { destination } = session.connection
+    await serveRequest(session, {
+      read: () => {
+        const { method = 'GET', url: path = '/', rawHeaders } = request
+        checkInnerRequest({ method, target: path, rawHeaders }, destination)
+        return { method, path, ...inspectedRequestHeaders(request, shownHost(destination)) }
+      },
+      body: request,
+      signal: session.signal,
+      forward: (forwarded) =>
+        forwardInspected(session.upstream.send['http/1.1'], forwarded, { request, response }),
+      answerKept: (answer) => answerKept(response, answer),
+      refuse: (refused) => refuseResponse(response, refused),
+    })
   }
 
   /** Opens a WebSocket: the request is decided like any other; what follows is carried as it is. */
@@ -186,7 +127,7 @@ export function createInspectedServer(
     }
   }
 
-  server.on('request', (request, response) => void serveRequest(request, response))
+  server.on('request', (request, response) => void serveMessage(request, response))
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     void serveUpgrade(request, socket, head)
   })
@@ -201,13 +142,20 @@ export function createInspectedServer(
   })
 
   return async (connection) => {
-    const { near, tunnel, destination } = connection
+    const { near, tunnel, destination, identity } = connection
+    const { agentId } = identity.caller
     const signal = AbortSignal.any([connection.signal, tunnel.signal])
     if (!(near instanceof Socket))
       throw new Problem('bad-request', { detail: 'the connection has no socket' })
     const context = await deps.certificateOf(destination.host)
-    const dial = () => connection.dial(signal)
-    const upstream = await connectUpstream({ destination, dial, secure: deps.secure, signal })
+    const upstream = await connectUpstream({
+      destination,
+      dial: () => connection.dial(signal),
+      secure: deps.secure,
+      offered: protocols.toServer(agentId, destination),
+      clock: deps.clock,
+      signal,
+    })
     try {
       tunnel.measure(upstream.traffic)
       near.write('HTTP/1.1 200 Connection established\r\n\r\n')
@@ -216,6 +164,7 @@ export function createInspectedServer(
         host: destination.host,
         context,
         head,
+        offered: protocols.toProgram(agentId, destination, upstream.protocol),
         signal,
         clock: deps.clock,
       })
@@ -225,18 +174,17 @@ export function createInspectedServer(
         return
       }
       const { client } = accepted
-      sessions.set(client, { connection, upstream, signal })
-      server.emit('connection', client)
+      const program = protocolOf(client)
+      protocols.chose(agentId, destination, { server: upstream.protocol, program })
+      const session = { connection, upstream, signal }
+      sessions.set(client, session)
+      if (program === 'h2') serveStreams(client, session)
+      else server.emit('connection', client)
       await endOf(client, signal)
     } finally {
       await upstream.close()
     }
   }
-}
-
-/** The value of the Host header: without the port of HTTPS. */
-function shownHost(destination: Destination): string {
-  return destination.port === 443 ? textOf(destination).replace(/:443$/, '') : textOf(destination)
 }
 
 /** Answers a program whose request was approved while it waited. */

@@ -5,8 +5,8 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { returnedHeaders } from '../../egress/index.ts'
 import type { Upstream } from './connect-upstream.ts'
-import { rawHeaders } from './forward-inspected.ts'
 import type { AnswerFilter } from './forward-inspected.ts'
+import { rawHeaders } from './upstream-request.ts'
 
 /** The status of an answer that changes the protocol. */
 const switchingProtocols = 101

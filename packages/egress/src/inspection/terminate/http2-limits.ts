@@ -1,0 +1,108 @@
+import { constants } from 'node:http2'
+import type { ClientSessionOptions, Http2Session, ServerOptions } from 'node:http2'
+import type { Clock } from '@flotilla/protocol/clock'
+
+/** The bounds of one HTTP/2 connection of a program to an inspected host, and of the mesh's connection to its server. */
+export const http2Limits = {
+  /** How many requests of one connection may be in progress; Node resets further ones. */
+  streamsMax: 32,
+  /** How many requests beyond `streamsMax` are reset before the connection ends. */
+  rejectedStreamsMax: 100,
+  /** How many bytes of a body may arrive that have not been passed on, for one stream. */
+  windowBytes: 256 * 1024,
+  /** The same for all streams of one connection together, in bytes. */
+  connectionWindowBytes: 1024 * 1024,
+  /** The maximum size of the headers of one request, decompressed, in bytes (RFC 9113, section 6.5.2). */
+  requestHeadersMaxBytes: 32 * 1024,
+  /** The maximum size of the headers of one answer, decompressed, in bytes. */
+  replyHeadersMaxBytes: 64 * 1024,
+  /** The maximum number of header fields of one request or answer. */
+  headerFieldsMax: 128,
+  /** The maximum size of the table of header fields that the other side may fill (RFC 7541), in bytes. */
+  headerTableBytes: 4096,
+  /** The maximum number of parameters of one SETTINGS frame. */
+  settingsPerFrameMax: 16,
+  /** How much memory Node may use for one connection, in megabytes; new streams are refused above it. */
+  sessionMemoryMegabytes: 8,
+  /** How many invalid frames, such as DATA frames without bytes, are accepted before the connection ends. */
+  invalidFramesMax: 100,
+  /** How many streams a client may reset at once, and how many a second afterwards, before the connection ends. */
+  resetsBurst: 100,
+  resetsPerSecond: 10,
+  /** How many PING and SETTINGS frames may arrive at once, and how many a second afterwards. */
+  controlFramesBurst: 100,
+  controlFramesPerSecond: 10,
+  /** How many requests may be refused at once, and how many a second afterwards, before the connection ends. */
+  refusedBurst: 50,
+  refusedPerSecond: 5,
+  /** How many interim answers (1xx) of a server are ignored for one request. */
+  interimAnswersMax: 10,
+  /** How long an answer may wait for a client that does not read it, in milliseconds. */
+  stalledStreamMs: 60_000,
+} as const
+
+/** What Node enforces on both sides of an inspected connection. */
+const ofBothSides = {
+  maxHeaderListPairs: http2Limits.headerFieldsMax,
+  maxSettings: http2Limits.settingsPerFrameMax,
+  maxSessionMemory: http2Limits.sessionMemoryMegabytes,
+  maxSessionInvalidFrames: http2Limits.invalidFramesMax,
+  maxSessionRejectedStreams: http2Limits.rejectedStreamsMax,
+} satisfies ClientSessionOptions & ServerOptions
+
+/** The options of a session with a program. */
+export const programSessionOptions: ServerOptions = {
+  ...ofBothSides,
+  streamResetBurst: http2Limits.resetsBurst,
+  streamResetRate: http2Limits.resetsPerSecond,
+  settings: {
+    headerTableSize: http2Limits.headerTableBytes,
+    initialWindowSize: http2Limits.windowBytes,
+    maxConcurrentStreams: http2Limits.streamsMax,
+    maxHeaderListSize: http2Limits.requestHeadersMaxBytes,
+    // A WebSocket needs HTTP/1.1, where a rule decides it.
+    enableConnectProtocol: false,
+  },
+}
+
+/** The options of a session with the server of an inspected host. */
+export const serverSessionOptions: ClientSessionOptions = {
+  ...ofBothSides,
+  maxReservedRemoteStreams: 0,
+  settings: {
+    headerTableSize: http2Limits.headerTableBytes,
+    initialWindowSize: http2Limits.windowBytes,
+    maxHeaderListSize: http2Limits.replyHeadersMaxBytes,
+    enablePush: false,
+  },
+}
+
+/** Ends a session whose other side sends more PING and SETTINGS frames than it needs; each costs an answer. */
+export function boundControlFrames(session: Http2Session, clock: Pick<Clock, 'now'>): void {
+  const { controlFramesBurst: burst, controlFramesPerSecond: perSecond } = http2Limits
+  const allowed = createBurst({ burst, perSecond, clock })
+  const count = () => {
+    if (!allowed() && !session.destroyed) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+  }
+  session.on('ping', count)
+  session.on('remoteSettings', count)
+}
+
+/** Returns a function that is false for what comes more often than the burst and the rate allow. */
+export function createBurst(bounds: {
+  readonly burst: number
+  readonly perSecond: number
+  readonly clock: Pick<Clock, 'now'>
+}): () => boolean {
+  const { burst, perSecond, clock } = bounds
+  let left = burst
+  let countedAt = clock.now()
+  return () => {
+    const now = clock.now()
+    left = Math.min(burst, left + (Math.max(0, now - countedAt) / 1000) * perSecond) - 1
+    countedAt = now
+    if (left >= 0) return true
+    left = 0
+    return false
+  }
+}
