@@ -94,7 +94,7 @@ export async function anHttp2Site(
   const protocols: string[] = []
   const connections = new Set<TLSSocket>()
   server.on('secureConnection', (socket: TLSSocket) => {
-    protocols.push(String(socket.alpnProtocol || 'none'))
+    protocols.push(socket.alpnProtocol || 'none')
     connections.add(socket)
     socket.on('error', () => {}).once('close', () => connections.delete(socket))
   })
@@ -117,9 +117,16 @@ export async function anHttp2Site(
 }
 
 /** Opens a session of Node's HTTP/2 client over an inspected connection. */
-export async function openSession(proxy: InspectionHarness, target: string): Promise<ClientHttp2Session> {
-  const connection = await proxy.open(target, { ALPNProtocols: ['h2'] })
-  const session = connectHttp2(`https://${target}`, { createConnection: () => connection, maxSessionMemory: 100 })
+export async function openSession(
+  proxy: InspectionHarness,
+  target: string,
+  token?: string,
+): Promise<ClientHttp2Session> {
+  const connection = await proxy.open(target, { ALPNProtocols: ['h2'] }, token)
+  const session = connectHttp2(`https://${target}`, {
+    createConnection: () => connection,
+    maxSessionMemory: 100,
+  })
   session.on('error', () => {})
   return session
 }

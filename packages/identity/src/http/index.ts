@@ -4,7 +4,13 @@ export { answerHeaders } from './answer-headers.ts'
 export { alreadySent } from './bind-endpoint.ts'
 export { isUpgrade, openEventSocket, takeLine } from './event-socket.ts'
 export type { EventSocket } from './event-socket.ts'
-export { boundAnswerChunks, boundRequestChunks, createChunkBound, requestsInChunks } from './bound-chunks.ts'
+export {
+  boundAnswerChunks,
+  boundRequestChunks,
+  createChunkBound,
+  requestsInChunks,
+  tinyChunks,
+} from './bound-chunks.ts'
 export { createDownloadRoom } from './download-room.ts'
 export { sendHeld } from './send-held.ts'
 export { agentConnectionBounds, boundConnections, connectionBounds } from './bound-connections.ts'

@@ -119,7 +119,7 @@ export async function connectUpstream(options: {
 function sendOver(client: Pick<Dispatcher, 'request'>): SendUpstream {
   return async ({ method, path, headers, body, signal }) => {
     const reply = await client.request({
-      method: method as Dispatcher.HttpMethod,
+      method,
       path,
       headers: [...headers],
       body,

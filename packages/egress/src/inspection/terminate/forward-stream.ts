@@ -1,6 +1,7 @@
 import { constants } from 'node:http2'
 import type { ServerHttp2Stream } from 'node:http2'
 import { pipeline } from 'node:stream/promises'
+import { Problem } from '@flotilla/protocol/problem'
 import { returnedHeaders } from '../../egress/index.ts'
 import type { KeptAnswer } from './asked-request.ts'
 import { reportFailure, sendForwarded } from './forward-inspected.ts'
@@ -28,7 +29,7 @@ export function forwardStream(
     reply.body.on('error', () => {})
     const headers = answer.headers(returnedHeaders(reply.headers))
     // A stream without progress is one that the client does not read.
-    stream.setTimeout(stalledMs, () => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM))
+    stream.setTimeout(stalledMs, () => stream.destroy(stalled()))
     if (method === 'HEAD' || bodiless.includes(reply.status)) {
       reply.body.resume()
       stream.respond(streamHeaders(reply.status, headers), { endStream: true })
@@ -45,7 +46,7 @@ export function forwardStream(
 /** Answers a program whose request was approved while it waited. */
 export function answerKeptStream(stream: ServerHttp2Stream, kept: KeptAnswer): void {
   if (stream.destroyed) return
-  stream.setTimeout(http2Limits.stalledStreamMs, () => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM))
+  stream.setTimeout(http2Limits.stalledStreamMs, () => stream.destroy(stalled()))
   const headers = [...withoutLength(kept.headers), 'content-length', `${kept.body.length}`]
   stream.respond(streamHeaders(kept.status, headers), { waitForTrailers: true })
   stream.once('wantTrailers', () => finish(stream, kept.trailers))
@@ -62,7 +63,8 @@ export function refuseStream(
   },
 ): void {
   if (stream.destroyed || stream.closed) return
-  if (stream.headersSent) return stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  // An answer that is cut off must not look complete. `close` would wait for a window that may never open.
+  if (stream.headersSent) return void stream.destroy(new Error(refused.text))
   const { connection: _, ...headers } = refused.headers
   stream.respond(streamHeaders(refused.status, Object.entries(headers).flat()), { waitForTrailers: true })
   stream.once('wantTrailers', () => finish(stream, []))
@@ -77,6 +79,10 @@ function finish(stream: ServerHttp2Stream, raw: readonly string[]): void {
     (trailers[raw[at]?.toLowerCase() ?? ''] ??= []).push(raw[at + 1] ?? '')
   stream.sendTrailers(trailers)
   if (!stream.endAfterHeaders && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
+}
+
+function stalled(): Problem {
+  return new Problem('client-gone', { detail: 'the program does not read the answer' })
 }
 
 function streamHeaders(status: number, raw: readonly string[]): string[] {

@@ -77,6 +77,14 @@ export const serverSessionOptions: ClientSessionOptions = {
   },
 }
 
+/**
+ * Returns the size of headers as RFC 9113 counts it. Node applies `maxHeaderListSize` only after the other side has
+ * acknowledged it, which it may never do.
+ */
+export function sizeOfFields(raw: readonly string[]): number {
+  return raw.reduce((sum, text) => sum + text.length + 16, 0)
+}
+
 /** Ends a session whose other side sends more PING and SETTINGS frames than it needs; each costs an answer. */
 export function boundControlFrames(session: Http2Session, clock: Pick<Clock, 'now'>): void {
   const { controlFramesBurst: burst, controlFramesPerSecond: perSecond } = http2Limits

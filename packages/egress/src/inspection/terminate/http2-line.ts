@@ -1,11 +1,12 @@
-import { connect, constants } from 'node:http2'
+import { connect } from 'node:http2'
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2'
 import { pipeline } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
 import { boundAnswerChunks } from '@flotilla/identity/http'
 import { answerInTinyChunks } from '../../egress/index.ts'
-import { boundControlFrames, http2Limits, serverSessionOptions } from './http2-limits.ts'
+import { boundControlFrames, http2Limits, serverSessionOptions, sizeOfFields } from './http2-limits.ts'
 import { rawHeaders } from './upstream-request.ts'
 import type { SendUpstream, UpstreamAnswer, UpstreamRequest } from './upstream-request.ts'
 
@@ -92,7 +93,10 @@ async function exchange(
   stream.setMaxListeners(listenersMax).on('error', () => {})
   boundAnswerChunks(stream, answerInTinyChunks)
   let trailers: readonly string[] = []
-  stream.once('trailers', (_headers, _flags, raw: unknown) => (trailers = rawHeaders(raw)))
+  stream.once('trailers', (_headers, _flags, raw: unknown) => {
+    trailers = rawHeaders(raw)
+    if (sizeOfFields(trailers) > http2Limits.replyHeadersMaxBytes) stream.destroy(tooLarge())
+  })
   if (body instanceof Buffer) stream.end(body)
   // The answer says whether the request failed; a server may answer before it has read the whole body.
   else if (body !== null) pipeline(body, stream, () => {})
@@ -104,14 +108,16 @@ async function exchange(
 async function answerOf(stream: ClientHttp2Stream): Promise<readonly [number, readonly string[]]> {
   let interim = 0
   return new Promise((resolve, reject) => {
+    stream.once('error', reject)
     stream.on('headers', () => {
       interim += 1
-      if (interim > http2Limits.interimAnswersMax) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+      if (interim > http2Limits.interimAnswersMax) stream.destroy(tooLarge())
     })
-    stream.once('response', (headers, _flags, raw: unknown) =>
-      resolve([Number(headers[':status']), withoutPseudo(rawHeaders(raw))]),
-    )
-    stream.once('error', reject)
+    stream.once('response', (headers, _flags, raw: unknown) => {
+      const answered = rawHeaders(raw)
+      if (sizeOfFields(answered) > http2Limits.replyHeadersMaxBytes) stream.destroy(tooLarge())
+      else resolve([Number(headers[':status']), withoutPseudo(answered)])
+    })
     stream.once('close', () => reject(new Error(`the server reset the stream (${stream.rstCode})`)))
   })
 }
@@ -126,6 +132,10 @@ function pseudoHeaders(method: string, path: string, headers: readonly string[])
     else more.push(name, value)
   }
   return [...written, ':path', path, ...more]
+}
+
+function tooLarge(): Problem {
+  return new Problem('upstream-failed', { detail: 'the headers of the answer are too large or too many' })
 }
 
 function withoutPseudo(raw: readonly string[]): readonly string[] {

@@ -281,6 +281,7 @@ describe('an inspected connection over HTTP/2', () => {
     const closed = once(session, 'close')
     proxy.working.delete('scout')
     await closed
+    expect(stream.destroyed).toBe(true)
     await eventually('the place is free', async () => proxy.openTunnels() === 0)
   })
 })

@@ -1,6 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { Destination } from '../../egress/index.ts'
 import { checkInnerRequest } from './check-inner-request.ts'
+import { http2Limits, sizeOfFields } from './http2-limits.ts'
 
 /** A request of an HTTP/2 stream, with its headers as HTTP/1.1 would have them: `Host` first. */
 export interface StreamRequest {
@@ -33,6 +34,11 @@ const connectionHeaders: readonly string[] = [
  * the problems `bad-request` and `destination-refused`. Pure.
  */
 export function readStreamRequest(raw: readonly string[], opened: Destination): StreamRequest {
+  if (sizeOfFields(raw) > http2Limits.requestHeadersMaxBytes) {
+    throw new Problem('body-too-large', {
+      detail: `the headers are larger than ${http2Limits.requestHeadersMaxBytes} bytes`,
+    })
+  }
   const pseudo = new Map<string, string>()
   const headers: string[] = []
   for (let at = 0; at + 1 < raw.length; at += 2) {

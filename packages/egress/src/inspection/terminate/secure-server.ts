@@ -31,6 +31,8 @@ export const createSecureServer =
     const cut = () => server.destroy()
     signal.addEventListener('abort', cut, { once: true })
     server.setTimeout(handshakeTimeoutMs, cut)
+    // The HTTP client that uses the connection later stops listening before the last error may come.
+    server.on('error', () => {})
     try {
       await new Promise<void>((resolve, reject) => {
         server.once('secureConnect', resolve)
@@ -40,7 +42,7 @@ export const createSecureServer =
       server.setTimeout(0).removeAllListeners('timeout')
       return server
     } catch (error) {
-      server.on('error', () => {}).destroy()
+      server.destroy()
       socket.destroy()
       if (signal.aborted) throw signal.reason
       const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''

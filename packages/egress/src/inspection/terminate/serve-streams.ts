@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { createOpenPlaces } from '@flotilla/foundation/intake'
-import { boundRequestChunks } from '@flotilla/identity/http'
+import { boundRequestChunks, tinyChunks } from '@flotilla/identity/http'
 import { inspectedRequestHeaders } from '../../egress/index.ts'
 import { answerKeptStream, forwardStream, refuseStream } from './forward-stream.ts'
 import { boundControlFrames, createBurst, http2Limits, programSessionOptions } from './http2-limits.ts'
@@ -41,7 +41,7 @@ export function createServeStreams(deps: {
     stream.on('error', () => {})
     stream.once('close', () => gone.abort(new Problem('client-gone')))
     if (stream.destroyed) return true
-    boundRequestChunks(stream, () => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM))
+    boundRequestChunks(stream, () => stream.destroy(new Problem('bad-request', { detail: tinyChunks })))
     let isRefused = false
     const leave = places.enter(identity.caller.agentId)
     try {
@@ -82,15 +82,18 @@ export function createServeStreams(deps: {
       opened.setTimeout(keepAliveMs, () => {
         if (streams === 0) opened.close()
       })
-      opened.on('stream', (stream, _headers, flags, raw: readonly string[]) => {
-        streams += 1
-        stream.once('close', () => (streams -= 1))
-        const hasBody = (flags & constants.NGHTTP2_FLAG_END_STREAM) === 0
-        void serveStream(session, { stream, raw, hasBody }).then((isRefused) => {
-          if (isRefused && !mayBeRefused() && !opened.destroyed)
-            opened.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
-        })
-      })
+      opened.on(
+        'stream',
+        (stream: ServerHttp2Stream, ...[, flags, raw]: readonly [unknown, number, string[]]) => {
+          streams += 1
+          stream.once('close', () => (streams -= 1))
+          const hasBody = (flags & constants.NGHTTP2_FLAG_END_STREAM) === 0
+          void serveStream(session, { stream, raw, hasBody }).then((isRefused) => {
+            if (isRefused && !mayBeRefused() && !opened.destroyed)
+              opened.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+          })
+        },
+      )
     })
     // A session does not notice the end of a connection that stays open in one direction.
     client.allowHalfOpen = false
