@@ -121,6 +121,7 @@ export const authenticationTable = {
     'GET /design': 'viewer',
     'GET /fleet': 'viewer',
     'GET /journal': 'viewer',
+    'GET /policy': 'viewer',
     'GET /metrics': 'owner',
     'GET /runs': 'viewer',
     'GET /runs/{id}': 'viewer',

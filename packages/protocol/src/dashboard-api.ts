@@ -33,6 +33,7 @@ export const dashboardPageEndpoints = {
     path: '/approvals',
     summary: 'Show the page of actions that wait for approval.',
   },
+  policy: { method: 'GET', path: '/policy', summary: 'Show the page of policy rules.' },
   costs: { method: 'GET', path: '/costs', summary: 'Show the page of spend and budgets.' },
   triggers: { method: 'GET', path: '/triggers', summary: 'Show the page of triggers.' },
   wallet: { method: 'GET', path: '/wallet', summary: 'Show the page of the wallet and of agents’ payments.' },

@@ -71,6 +71,7 @@ export const rolesOfRoutes = {
   'GET /design': 'viewer',
   'GET /fleet': 'viewer',
   'GET /journal': 'viewer',
+  'GET /policy': 'viewer',
   'GET /runs': 'viewer',
   'GET /runs/{id}': 'viewer',
   'GET /triggers': 'viewer',

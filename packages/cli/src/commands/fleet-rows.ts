@@ -3,6 +3,7 @@ import type { MeshClient } from '@flotilla/client/mesh-client'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { RunView } from '@flotilla/protocol/run'
 import type { TaskView } from '@flotilla/protocol/task'
+import { describeWebhookMessage } from '@flotilla/protocol/webhook-message'
 import { oneLine } from '../terminal/color.ts'
 import { formatDuration, formatTime, formatUsd } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
@@ -98,7 +99,10 @@ export function aboutRun(run: RunView, titles: TaskTitles = new Map()): string {
   const { input } = run
   switch (input.kind) {
     case 'chat':
-      return oneLine(input.message, 50)
+      return oneLine(
+        (run.origin.kind === 'webhook' ? describeWebhookMessage(input.message) : null) ?? input.message,
+        50,
+      )
     // A heartbeat's message is not shown, because it begins with the same rules each time.
     case 'heartbeat':
       return 'looks around'

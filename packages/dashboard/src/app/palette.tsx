@@ -3,7 +3,7 @@ import { Dialog } from '@ariakit/react/dialog'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMesh } from '../data/use-mesh.ts'
-import { describeRunInput } from '../pages/describe-run-input.ts'
+import { titleOfRun } from '../pages/describe-run-input.ts'
 import { settingsParts } from '../pages/settings/settings-parts.ts'
 import { menu } from './menu.ts'
 import { applyTheme, themes } from '../design/theme.ts'
@@ -47,7 +47,7 @@ export function Palette({ close }: { readonly close: () => void }) {
   )
   const runs: readonly Entry[] = (useMesh('runs', { query: { limit: listedMax } }).data?.runs ?? []).map(
     (run) => ({
-      words: `${describeRunInput(run).slice(0, wordsMaxChars)} · ${run.agent_id}`,
+      words: `${titleOfRun(run).slice(0, wordsMaxChars)} · ${run.agent_id}`,
       kind: 'run',
       path: `/runs/${run.id}`,
     }),

@@ -1,7 +1,8 @@
+import { describeWebhookMessage } from '@flotilla/protocol/webhook-message'
 import type { RunView } from '@flotilla/protocol/run'
 import { describeHeartbeatMessage } from './run/heartbeat-message.ts'
 
-/** Returns the input of a run in a few words: its message, task or tool call. */
+/** Returns the whole input of a run: its message, task or tool call. */
 export function describeRunInput({ input }: RunView): string {
   switch (input.kind) {
     case 'chat':
@@ -13,4 +14,11 @@ export function describeRunInput({ input }: RunView): string {
     case 'tool':
       return `${input.tool} ${JSON.stringify(input.params)}`
   }
+}
+
+/** Returns the input of a run in one line, without the words that the mesh puts around an event. Pure. */
+export function titleOfRun(run: RunView): string {
+  const words = describeRunInput(run)
+  const event = run.origin.kind === 'webhook' ? describeWebhookMessage(words) : null
+  return (event ?? words).replaceAll(/\s+/g, ' ').trim()
 }

@@ -20,11 +20,11 @@ import { ComparisonCard, playsAgain } from './run/comparison-card.tsx'
 import { ReplayCard } from './run/replay-card.tsx'
 import { TraceCard } from './run/trace-card.tsx'
 import { NextStepLine } from './next-step-line.tsx'
-import { describeRunInput } from './describe-run-input.ts'
+import { describeRunInput, titleOfRun } from './describe-run-input.ts'
 import { formatOrigin } from '@flotilla/protocol/format-actor'
 
 /** The longest part of the question in the title of its run, in characters; a card shows it whole. */
-const titleMaxChars = 120
+const titleMaxChars = 200
 
 export function RunPage({ id }: { readonly id: string }) {
   const found = useMesh('run', { params: { id } })
@@ -35,7 +35,11 @@ export function RunPage({ id }: { readonly id: string }) {
   return (
     <div className="page">
       <PageHead
-        title={<span className="clip">{run ? describeRunInput(run).slice(0, titleMaxChars) : id}</span>}
+        title={
+          <span className="two-lines" title={run && titleOfRun(run)}>
+            {run ? titleOfRun(run).slice(0, titleMaxChars) : id}
+          </span>
+        }
       >
         {run && <Badge tone={runTone(run.state)}>{run.state}</Badge>}
         {run && !isTerminal(run.state) && (

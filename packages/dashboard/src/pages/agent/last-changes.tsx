@@ -4,7 +4,7 @@ import type { RunView } from '@flotilla/protocol/run'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
-import { describeRunInput } from '../describe-run-input.ts'
+import { titleOfRun } from '../describe-run-input.ts'
 import { ChangedFilesOf } from '../run/changed-files-card.tsx'
 
 const shownMax = 8
@@ -33,7 +33,7 @@ function RunChanges({ run }: { readonly run: RunView }) {
   return (
     <details className="kept-row" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary className="clip">
-        <Badge tone={runTone(run.state)}>{run.state}</Badge> {describeRunInput(run)}{' '}
+        <Badge tone={runTone(run.state)}>{run.state}</Badge> {titleOfRun(run)}{' '}
         <span className="small muted">
           <Ago at={run.created_at} />
         </span>

@@ -8,7 +8,7 @@ import { useNow } from '../../data/use-now.ts'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { Table } from '../../design/table.tsx'
 import { runTone } from '../../live/draw-event.ts'
-import { describeRunInput } from '../describe-run-input.ts'
+import { titleOfRun } from '../describe-run-input.ts'
 import { NextStepLine } from '../next-step-line.tsx'
 
 const listed = 30
@@ -43,7 +43,7 @@ export function RunsTab({ agentId }: { readonly agentId: string }) {
                 <Badge tone={runTone(run.state)}>{run.state}</Badge>
               </td>
               <td>
-                <Link href={`/runs/${run.id}`}>{firstLine(describeRunInput(run))}</Link>
+                <Link href={`/runs/${run.id}`}>{firstLine(titleOfRun(run))}</Link>
                 {!isTerminal(run.state) && (
                   <div className="small muted next-step">
                     <NextStepLine run={run} ahead={runs.data.runs.find(({ state }) => state === 'running')} />

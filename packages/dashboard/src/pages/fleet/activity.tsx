@@ -6,7 +6,7 @@ import { formatUsd } from '../../data/format.ts'
 import { useLive, useMesh } from '../../data/use-mesh.ts'
 import { Ago, Card, Dot, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { drawEvent, runTone } from '../../live/draw-event.ts'
-import { describeRunInput } from '../describe-run-input.ts'
+import { titleOfRun } from '../describe-run-input.ts'
 import { NextStepLine } from '../next-step-line.tsx'
 
 const runsMax = 30
@@ -71,7 +71,7 @@ function RunLine({
       <div className="what">
         <strong>{run.agent_id}</strong> <span className="muted">{run.kind}</span>{' '}
         <Link href={`/runs/${run.id}`}>
-          {title === undefined ? firstLine(describeRunInput(run)) : `Task: ${title}`}
+          {title === undefined ? firstLine(titleOfRun(run)) : `Task: ${title}`}
         </Link>
         <div className="small muted next-step">
           <NextStepLine run={run} ahead={ahead} />

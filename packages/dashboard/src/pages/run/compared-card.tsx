@@ -8,7 +8,7 @@ import { FormDialog } from '../../design/form-dialog.tsx'
 import { ChoiceField } from '../../design/fields.tsx'
 import { Card, Failed, Loading } from '../../design/parts.tsx'
 import { Table } from '../../design/table.tsx'
-import { describeRunInput } from '../describe-run-input.ts'
+import { titleOfRun } from '../describe-run-input.ts'
 import { compareFigures, toolsOf } from './compare-runs.ts'
 
 /** Number of newest runs of the agent that can be chosen. */
@@ -55,9 +55,9 @@ export function ComparedCard({
           >
             <tr>
               <td>Asked</td>
-              <td data-label="This run">{describeRunInput(pair[0].run).slice(0, wordsMaxChars)}</td>
+              <td data-label="This run">{titleOfRun(pair[0].run).slice(0, wordsMaxChars)}</td>
               <td data-label="The other">
-                <Link href={`/runs/${otherId}`}>{describeRunInput(pair[1].run).slice(0, wordsMaxChars)}</Link>
+                <Link href={`/runs/${otherId}`}>{titleOfRun(pair[1].run).slice(0, wordsMaxChars)}</Link>
               </td>
               <td />
             </tr>
@@ -128,7 +128,7 @@ export function CompareDialog({
           (one) =>
             [
               one.id,
-              `${formatClock(one.created_at)} · ${one.state} · ${describeRunInput(one).slice(0, wordsMaxChars)}`,
+              `${formatClock(one.created_at)} · ${one.state} · ${titleOfRun(one).slice(0, wordsMaxChars)}`,
             ] as const,
         )}
       />

@@ -16,7 +16,7 @@ import { Choice } from '../../design/choice.tsx'
 import { useNow } from '../../data/use-now.ts'
 import { Ago, Badge, Empty, Failed, Loading, PageHead } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
-import { describeRunInput } from '../describe-run-input.ts'
+import { titleOfRun } from '../describe-run-input.ts'
 import { periodBounds, runPeriods } from './run-filter.ts'
 import { SavedFilters } from './saved-filters.tsx'
 import { StopOpenRuns } from './stop-open-runs.tsx'
@@ -70,7 +70,7 @@ export function RunsPage() {
   const titles = new Map((tasks.data?.tasks ?? []).map(({ id, title }) => [id, title]))
   const about = (run: RunView): string => {
     const title = run.input.kind === 'task' ? titles.get(run.input.task_id) : undefined
-    return title === undefined ? describeRunInput(run) : `Task: ${title}`
+    return title === undefined ? titleOfRun(run) : `Task: ${title}`
   }
   const agents = (status.data?.agents ?? []).map(({ id }) => id)
   const shown = sortRuns(runs.data?.runs ?? [], order, now)
