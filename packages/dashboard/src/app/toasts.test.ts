@@ -29,6 +29,17 @@ test('an error is shown under the title that is given, with the repair of its pr
   ])
 })
 
+test('an undo that reports its failures itself is not reported as done', async () => {
+  const toasts = createToastStore()
+  toasts.tell('2 agents paused.', async () => {
+    toasts.fail(new Error('gone'), '2 of 2 agents failed.')
+    return null
+  })
+  await toasts.undo(toasts.list()[0]?.id ?? 0)
+  expect(toasts.list()).toMatchObject([{ tone: 'bad', title: '2 of 2 agents failed.' }])
+  expect(toasts.list()).toHaveLength(1)
+})
+
 test('an undo that is no longer possible is shown with its reason', async () => {
   const toasts = createToastStore()
   toasts.tell('It is saved.', async () => {

@@ -1,6 +1,8 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { repairHere } from './repair-here.ts'
 
+export type Undo = () => Promise<string | null>
+
 export interface Toast {
   readonly id: number
   readonly tone: 'ok' | 'bad'
@@ -9,8 +11,8 @@ export interface Toast {
   readonly repair?: string | undefined
   /** The code of the problem, for the page that repairs it. */
   readonly code?: string | undefined
-  /** Undoes the reported change; resolves to the message that is shown afterwards. */
-  readonly undo?: (() => Promise<string>) | undefined
+  /** Undoes the reported change; resolves to the message that is shown afterwards, or to null for none. */
+  readonly undo?: Undo | undefined
 }
 
 /** Short messages above the page; the last few stay until they are closed or their time is over. */
@@ -18,7 +20,7 @@ export interface ToastStore {
   list(): readonly Toast[]
   subscribe(listener: () => void): () => void
   /** Shows a message; with `undo`, the message stays longer and offers to undo the change. */
-  tell(title: string, undo?: () => Promise<string>): void
+  tell(title: string, undo?: Undo): void
   /** Undoes the change that a message reported, once, and shows the result. */
   undo(id: number): Promise<void>
   /** Shows an error with the mesh's detail, or with `title` in its place, and the repair. */
@@ -50,8 +52,7 @@ export function createToastStore(): ToastStore {
     set(toasts.filter((toast) => toast.id !== id))
   }
 
-  const tell = (title: string, undo?: () => Promise<string>): void =>
-    show({ tone: 'ok', title, ...(undo ? { undo } : {}) })
+  const tell = (title: string, undo?: Undo): void => show({ tone: 'ok', title, ...(undo ? { undo } : {}) })
   const fail = (error: unknown, title?: string): void =>
     show({ tone: 'bad', ...describeError(error), ...(title === undefined ? {} : { title }) })
 
@@ -69,7 +70,8 @@ export function createToastStore(): ToastStore {
       if (!undo) return
       close(id)
       try {
-        tell(await undo())
+        const told = await undo()
+        if (told !== null) tell(told)
       } catch (error) {
         fail(error)
       }

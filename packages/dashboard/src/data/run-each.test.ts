@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { expect, test } from 'vitest'
-import { describeFailures, runEach } from './run-each.ts'
+import { describeDone, describeFailures, runEach } from './run-each.ts'
 
 const items = ['a', 'b', 'c', 'd'].map((title) => ({ title }))
 const titles = (of: readonly { readonly title: string }[]) => of.map(({ title }) => title).join('')
@@ -42,6 +42,13 @@ test('a proof that the person gives repeats the call', async () => {
   const { made, end } = await each({ b: new Problem('proof-wanted') }, true)
   expect(made).toBe('abbcd')
   expect(describeFailures(end, 'request')).toBe(null)
+})
+
+test('only items for which the action was done are reported as done', async () => {
+  const { end } = await each({ b: new Error('no b') })
+  expect(describeDone(end, { thing: 'agent', past: 'resumed' })).toBe('3 agents resumed.')
+  const none = await each(Object.fromEntries(items.map(({ title }) => [title, new Error(title)])))
+  expect(describeDone(none.end, { thing: 'agent', past: 'resumed' })).toBe(null)
 })
 
 test('a message names the first failures with their reasons, and counts the others', async () => {

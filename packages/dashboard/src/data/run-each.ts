@@ -48,6 +48,14 @@ export async function runEach<Item>(
   return { done, failures, unproved: [] }
 }
 
+/** Says for how many items an action was done; null if for none. Pure. */
+export function describeDone<Item>(
+  { done }: EachEnd<Item>,
+  { thing, past }: { readonly thing: string; readonly past: string },
+): string | null {
+  return done.length === 0 ? null : `${formatCount(done.length, thing)} ${past}.`
+}
+
 /** Failures that one message names; the others are counted. */
 const namedMax = 3
 

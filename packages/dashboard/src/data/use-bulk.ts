@@ -1,8 +1,7 @@
 import { useState } from 'react'
 import type { PeopleEndpointName } from '@flotilla/client/people-api'
 import type { BulkAction, BulkItem } from './bulk-action.ts'
-import { formatCount } from './format.ts'
-import { describeFailures, runEach } from './run-each.ts'
+import { describeDone, describeFailures, runEach } from './run-each.ts'
 import type { EachEnd } from './run-each.ts'
 import { useServices } from './use-mesh.ts'
 
@@ -20,26 +19,26 @@ export function useBulk<Item extends BulkItem>({ thing, stale }: Bulk) {
   const makeStale = (): void => {
     for (const name of stale) void queries.invalidateQueries({ queryKey: [name] })
   }
-  const reportFailures = (end: EachEnd<Item>): void => {
+  const reportFailures = (end: EachEnd<Item>, begin = ''): void => {
     const words = describeFailures(end, thing)
-    if (words !== null) toasts.fail(end.failures[0]?.error, words)
+    if (words !== null) toasts.fail(end.failures[0]?.error, `${begin}${words}`)
   }
   async function carryOut(action: BulkAction<Item>, items: readonly Item[]): Promise<void> {
     setBusy(true)
     const end = await runEach(items, { ...action, proofs })
-    const { done } = end
     setBusy(false)
     makeStale()
     const { undo } = action
     const takeBack =
       undo &&
-      (async (): Promise<string> => {
-        const back = await runEach(done, { ...undo, proofs })
+      (async (): Promise<string | null> => {
+        const back = await runEach(end.done, { ...undo, proofs })
         makeStale()
-        reportFailures(back)
-        return `${formatCount(back.done.length, thing)} ${undo.past}.`
+        reportFailures(back, 'Undo: ')
+        return describeDone(back, { thing, past: undo.past })
       })
-    if (done.length > 0) toasts.tell(`${formatCount(done.length, thing)} ${action.past}.`, takeBack)
+    const told = describeDone(end, { thing, past: action.past })
+    if (told !== null) toasts.tell(told, takeBack)
     reportFailures(end)
   }
   return { isBusy, carryOut }
