@@ -528,6 +528,7 @@ const unprovedWrites: Readonly<Record<string, string>> = {
     'asked in the use case where no signatures are wanted; with them the page alone has the secret',
   'POST /api/webhooks/{id}/deliveries/{delivery}/replay': 'starts a run that came before, paid by its agent',
   'POST /api/webhooks/{id}/test': 'starts a run, as a message to the agent does',
+  'PUT /api/agents/{id}/size': 'gives no more than the machine has, and is taken back',
   'PUT /api/agents/{id}/project': 'asked in the use case where a budget holds the agent',
   'PUT /api/blackboard/{*key}': 'its history keeps what stood there',
   'PUT /api/channel-notices': 'tells owners alone, where they paired themselves, and is taken back',

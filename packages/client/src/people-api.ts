@@ -26,6 +26,7 @@ import { setupApi, setupEndpoints } from '@flotilla/protocol/setup-api'
 import { taskHumanApi, taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import { topicHumanApi, topicHumanEndpoints } from '@flotilla/protocol/topics-api'
 import { inspectionHumanApi, inspectionHumanEndpoints } from '@flotilla/protocol/inspection-api'
+import { agentSizeApi, agentSizeEndpoints } from '@flotilla/protocol/agent-size'
 import { packagesHumanApi, packagesHumanEndpoints } from '@flotilla/protocol/packages-api'
 import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import { walletApi, walletEndpoints } from '@flotilla/protocol/wallet-api'
@@ -47,6 +48,7 @@ export const peopleEndpoints = {
   ...policyEndpoints,
   ...inspectionHumanEndpoints,
   ...packagesHumanEndpoints,
+  ...agentSizeEndpoints,
   ...walletEndpoints,
   ...walletPaymentEndpoints,
   ...webhookEndpoints,
@@ -81,6 +83,7 @@ export const peopleApi = {
   ...policyApi,
   ...inspectionHumanApi,
   ...packagesHumanApi,
+  ...agentSizeApi,
   ...walletApi,
   ...walletPaymentApi,
   ...webhookApi,

@@ -4,6 +4,7 @@ import { rootOf } from '@flotilla/identity/events'
 import type { MeshModule } from '@flotilla/identity/kernel'
 import type { Agents } from '../agents/index.ts'
 import type { FleetKernel } from '../events/index.ts'
+import { createAgentSizes } from './agent-sizes.ts'
 import { createManagePackages } from './manage-packages.ts'
 import { resourcesPeopleRoutes } from './people.routes.ts'
 
@@ -21,5 +22,6 @@ export function resourcesModule(
     return [agentSettingsOf(settingsFile.current(), root).packages ?? {}]
   })
   const packages = createManagePackages({ ...kernel, ...agents, settingsFile })
-  return { api: {}, routes: { people: (surface) => resourcesPeopleRoutes(surface, packages) } }
+  const sizes = createAgentSizes({ ...kernel, ...agents, settingsFile })
+  return { api: {}, routes: { people: (surface) => resourcesPeopleRoutes(surface, { packages, sizes }) } }
 }

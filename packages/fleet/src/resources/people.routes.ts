@@ -1,8 +1,13 @@
+import { agentSizeApi, agentSizeEndpoints } from '@flotilla/protocol/agent-size'
 import { packagesHumanApi as api, packagesHumanEndpoints as endpoints } from '@flotilla/protocol/packages-api'
 import type { PeopleSurface } from '@flotilla/identity/http'
+import type { AgentSizes } from './agent-sizes.ts'
 import type { ManagePackages } from './manage-packages.ts'
 
-export function resourcesPeopleRoutes({ bind }: PeopleSurface, packages: ManagePackages): void {
+export function resourcesPeopleRoutes(
+  { bind }: PeopleSurface,
+  { packages, sizes }: { readonly packages: ManagePackages; readonly sizes: AgentSizes },
+): void {
   bind(endpoints.packages, api.packages, ({ caller }) => packages.list(caller))
   bind(endpoints.agentPackages, api.agentPackages, ({ caller, params }) => packages.view(caller, params.id))
   bind(endpoints.setAgentPackages, api.setAgentPackages, ({ caller, params, body }) =>
@@ -10,5 +15,11 @@ export function resourcesPeopleRoutes({ bind }: PeopleSurface, packages: ManageP
   )
   bind(endpoints.rebuildPackages, api.rebuildPackages, ({ caller, params }) =>
     packages.rebuild(caller, params.id),
+  )
+  bind(agentSizeEndpoints.agentSize, agentSizeApi.agentSize, ({ caller, params }) =>
+    sizes.view(caller, params.id),
+  )
+  bind(agentSizeEndpoints.setAgentSize, agentSizeApi.setAgentSize, ({ caller, params, body }) =>
+    sizes.set(caller, params.id, body),
   )
 }
