@@ -8,6 +8,7 @@ import { formatError } from '../terminal/format-error.ts'
 import { keepProvider } from './keep-provider.ts'
 import type { ModelChoice } from './model-choice.ts'
 import { requireWebAddress } from './provider-address.ts'
+import { shownModels } from './shown-models.ts'
 
 const nameColumnsMax = 60
 
@@ -32,7 +33,14 @@ export async function askForServer(
     })
   }
   const { baseUrl } = await askServerAddress(context, known)
-  const model = await askLine(context, 'Model name on the server: ')
+  const models = await modelsOf(context, client, { name, baseUrl })
+  const [first] = models
+  if (first !== undefined) context.terminal.note(`Models of ${name}: ${shownModels(models)}`)
+  const typedModel = await askLine(
+    context,
+    `Model${first === undefined ? ' name on the server' : ` [${oneLine(first, nameColumnsMax)}]`}: `,
+  )
+  const model = typedModel === '' ? (first ?? '') : typedModel
   if (model === '') {
     throw new CommandFailed('no-model', {
       detail: 'Your own server has no default model.',
@@ -44,6 +52,24 @@ export async function askForServer(
   const choice = await keepProvider(context, client, wanted)
   await printUnpriced(context, client, `${name}/${model}`)
   return choice
+}
+
+/** Returns the models that a server lists without a key; none if it requires one or lists none. */
+async function modelsOf(
+  { signal }: CommandContext,
+  client: Pick<MeshClient, 'call'>,
+  { name, baseUrl }: { readonly name: string; readonly baseUrl: string },
+): Promise<readonly string[]> {
+  try {
+    const { models } = await client.call('setupCheck', {
+      body: { provider: name, base_url: baseUrl },
+      signal,
+    })
+    return models
+  } catch {
+    signal.throwIfAborted()
+    return []
+  }
 }
 
 /** Enter keeps the address of a server that was added before. */

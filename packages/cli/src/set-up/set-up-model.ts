@@ -9,6 +9,7 @@ import { chooseDemo } from './choose-demo.ts'
 import { keepProvider, namedOffer, withoutProvider } from './keep-provider.ts'
 import type { ModelChoice } from './model-choice.ts'
 import { askAddress } from './provider-address.ts'
+import { shownModels } from './shown-models.ts'
 
 const nameColumnsMax = 60
 /** After this many wrong answers to one question, the setup is skipped. */
@@ -81,16 +82,6 @@ async function keepLocal(
     models.length === 1 ? '' : await askLine(context, `Model [${models[0]}] of ${shownModels(models)}: `)
   const model = typed === '' ? models[0] : typed
   return keepProvider(context, client, { provider: server.name, model, baseUrl: server.base_url })
-}
-
-/** Maximum number of a server's models that are listed. */
-const modelsShown = 6
-
-function shownModels(models: readonly string[]): string {
-  const names = models.slice(0, modelsShown).map((name) => oneLine(name, nameColumnsMax))
-  return [...names, ...(models.length > modelsShown ? [`${models.length - modelsShown} more`] : [])].join(
-    ', ',
-  )
 }
 
 const modelsWords = (models: readonly string[]): string =>

@@ -16,7 +16,11 @@ const own = 'http://10.0.0.5:8000/v1'
 const usual = 'https://api.openai.com/v1'
 
 /** A home with this `.env`, whose provider answers once `meanwhile` is through, and whose disk may be full. */
-async function aHome(envText: string, meanwhile: () => Promise<unknown> = async () => {}) {
+async function aHome(
+  envText: string,
+  meanwhile: () => Promise<unknown> = async () => {},
+  models: () => readonly string[] = () => [],
+) {
   const envFilePath = join(await mkdtemp(join(tmpdir(), 'keep-provider-')), '.env')
   await writeFile(envFilePath, envText)
   const real = createFileEditor()
@@ -59,7 +63,7 @@ async function aHome(envText: string, meanwhile: () => Promise<unknown> = async 
       },
       models: async (candidate: unknown) => {
         listed.push(candidate)
-        return []
+        return models()
       },
     },
   } as never as SetupContext
@@ -76,6 +80,25 @@ async function aHome(envText: string, meanwhile: () => Promise<unknown> = async 
   const envFile = () => readFile(envFilePath, 'utf8')
   return { context, store, kept, envFile, disk, rows, listed, signal }
 }
+
+test('a provider without a default model is refused with the models that it offers', async () => {
+  const names = Array.from({ length: 12 }, (_, at) => `model-${at}`)
+  const refused = async (models: () => readonly string[]) => {
+    const { context, signal } = await aHome('', undefined, models)
+    const input = { provider: 'gpu-box', base_url: own, make_default: true }
+    return storeProvider(context, owner, { input, signal }).catch((error: unknown) => error)
+  }
+  expect(await refused(() => names)).toMatchObject({
+    code: 'unprocessable',
+    detail: expect.stringMatching(
+      /gpu-box, which has no default model; it offers "model-0", .*"model-9" and 2 more$/,
+    ),
+  })
+  const silent = (): never => {
+    throw new Error('the server does not list models')
+  }
+  expect(await refused(silent)).toMatchObject({ detail: expect.stringMatching(/no default model$/) })
+})
 
 test('on the way back to where a provider usually is, its key and the address change in one write', async () => {
   const home = await aHome(`FLOTILLA_SYSTEM_OPENAI_BASE_URL='${own}'\n`)

@@ -1,4 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { quoted } from '@flotilla/protocol/shown-text'
 import { requireProof } from '@flotilla/identity/access'
 import type { Caller } from '@flotilla/identity/access'
 import {
@@ -52,9 +53,7 @@ export async function storeProvider(
   let requireUntouched = standingOf(context, input.provider)
   const model = input.model ?? usualModelOf(input.provider)
   if (model === null) {
-    throw new Problem('unprocessable', {
-      detail: `choose a model of ${input.provider}: this provider has no default model`,
-    })
+    throw await noModelChosen(context, candidate, signal)
   }
   await context.tryProvider.ask(candidate, model, signal)
   if (movesServer(context, candidate)) {
@@ -84,6 +83,27 @@ export async function storeProvider(
     await context.settingsFile.edit(['default_model'], id)
   }
   return { provider: input.provider, model: id, default_model: context.catalog.preset() }
+}
+
+/** The most models that one problem names. */
+const namedMax = 10
+const nameMaxChars = 80
+
+/** Returns the problem of a provider without a default model, with the models that it offers as far as it says. */
+async function noModelChosen(
+  { tryProvider }: Pick<SetupContext, 'tryProvider'>,
+  candidate: ProviderCandidate,
+  signal: AbortSignal,
+): Promise<Problem> {
+  const models = await tryProvider.models(candidate, signal).catch((): readonly string[] => [])
+  signal.throwIfAborted()
+  const names = models.slice(0, namedMax).map((name) => quoted(name, nameMaxChars))
+  const more = models.length > namedMax ? ` and ${models.length - namedMax} more` : ''
+  const offered = names.length === 0 ? '' : `; it offers ${names.join(', ')}${more}`
+  return new Problem('unprocessable', {
+    detail: `choose a model of ${candidate.provider}, which has no default model${offered}`,
+    repair: 'Name the model, for example with flotilla init --model NAME.',
+  })
 }
 
 export async function removeProvider(context: SetupContext, caller: Caller, provider: string) {
