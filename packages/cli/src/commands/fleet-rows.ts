@@ -8,7 +8,14 @@ import { oneLine } from '../terminal/color.ts'
 import { formatDuration, formatTime, formatUsd } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
 
-export function agentRows(agents: readonly AgentView[]): string[] {
+/**
+ * Agents as a table of lines, with the error that keeps an agent from running, else with that of its newest run in
+ * `failed`, newest first. Pure except for the width of the terminal.
+ */
+export function agentRows(
+  agents: readonly AgentView[],
+  { failed, now }: { readonly failed: readonly RunView[]; readonly now: number },
+): string[] {
   return renderTable(
     [
       { title: 'AGENT' },
@@ -30,9 +37,17 @@ export function agentRows(agents: readonly AgentView[]): string[] {
       formatUsd(agent.cost_today_usd),
       formatUsd(agent.budget.daily_usd),
       agent.model,
-      oneLine(agent.last_error ?? '', 200),
+      oneLine(agent.last_error ?? lastFailure(agent, failed, now), 200),
     ]),
   )
+}
+
+/** Says when and why the newest failed run of an agent failed; empty without one. Pure. */
+function lastFailure({ id }: AgentView, failed: readonly RunView[], now: number): string {
+  const run = failed.find((one) => one.agent_id === id)
+  if (run?.ended_at == null || run.outcome === null) return ''
+  const { code, text } = run.outcome
+  return `${formatDuration(Math.max(0, now - run.ended_at))} ago, ${code === undefined ? '' : `${code}: `}${text}`
 }
 
 /** The state of an agent in a word or two. An idle agent is shown as asleep, since no person stopped it. */

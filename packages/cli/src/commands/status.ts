@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Reply } from '@flotilla/client/mesh-call'
 import { commandAction, numberOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
+import type { RunView } from '@flotilla/protocol/run'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { wholeNumber } from '../number-argument.ts'
 import { isMeshOf, supervisionOf } from '../mesh-process/supervision.ts'
@@ -11,6 +12,10 @@ import { agentRows } from './fleet-rows.ts'
 import { pauseWords } from './pause.ts'
 
 const watchDefaultSeconds = 2
+/** How long a failed run is shown as the last error of its agent, in milliseconds. */
+const failuresOfMs = 24 * 3_600_000
+/** The most failed runs that are asked for. */
+const failuresMax = 100
 
 export function addStatusCommand(program: Command, deps: CliDeps): void {
   program
@@ -27,19 +32,31 @@ export function addStatusCommand(program: Command, deps: CliDeps): void {
 async function status(context: CommandContext, line: CommandLine): Promise<void> {
   const watch = line.options['watch'] === true ? watchDefaultSeconds : numberOption(line, 'watch')
   const client = await context.mesh()
-  if (watch === undefined) return await show(context, await client.call('status', { signal: context.signal }))
+  const { signal } = context
+  const ask = async () => {
+    const since = context.clock.now() - failuresOfMs
+    const [reply, { runs }] = await Promise.all([
+      client.call('status', { signal }),
+      client.call('runs', { query: { state: 'failed', limit: failuresMax, since }, signal }),
+    ])
+    return { reply, failed: runs }
+  }
+  if (watch === undefined) return await show(context, await ask())
   const ended = new AbortController()
   const giveBack = context.onInterrupt(() => ended.abort())
   while (!ended.signal.aborted) {
-    const reply = await client.call('status')
+    const found = await ask()
     if (context.terminal.isInteractive) context.terminal.stream('\u001B[H\u001B[2J')
-    await show(context, reply)
+    await show(context, found)
     await context.clock.sleep(watch * 1000, ended.signal).catch(() => undefined)
   }
   giveBack()
 }
 
-async function show({ terminal, place, clock }: CommandContext, reply: Reply<'status'>): Promise<void> {
+async function show(
+  { terminal, place, clock }: CommandContext,
+  { reply, failed }: { readonly reply: Reply<'status'>; readonly failed: readonly RunView[] },
+): Promise<void> {
   const { color } = terminal
   const supervision = await supervisionOf(place.home, reply.pid)
   const isHere = supervision !== null || (await isMeshOf(place.home, reply.pid))
@@ -63,7 +80,7 @@ async function show({ terminal, place, clock }: CommandContext, reply: Reply<'st
     ...reply.notices.map((notice) => color.warning(`Note: ${notice}.`)),
     `Runs: ${counts.length === 0 ? 'none yet' : counts.join(', ')}`,
     '',
-    ...agentRows(reply.agents),
+    ...agentRows(reply.agents, { failed, now: clock.now() }),
   )
 }
 

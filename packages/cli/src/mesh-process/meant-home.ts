@@ -22,8 +22,8 @@ export async function meantHome(place: Place, environment: Environment): Promise
   if (id !== '') return { id, folder: place.home }
   if (!place.homeOnLine && !environment.homeNamed) return undefined
   throw new CommandFailed('mesh-not-running', {
-    detail: `No fleet yet in ${place.home}: it has never been started, or you may not read it. A mesh that answers belongs to another home.`,
-    repair: 'Run: flotilla init. Or name the home of the mesh that answers: --home HOME.',
+    detail: `No fleet yet in ${place.home}: it has never been started, or you may not read it.`,
+    repair: 'Run: flotilla init. If a mesh runs for another home, name that home: --home HOME.',
     exitCode: exitCodes.meshNotRunning,
   })
 }
