@@ -109,6 +109,7 @@ describe.skipIf(!hasBrowser)('runs in the browser', () => {
     await page.setViewportSize({ width: 1280, height: 800 })
     await saved.click()
     await expect.poll(() => new URL(page.url()).search).toBe('')
+    await page.getByLabel('When').selectOption('days …')
     await page.getByLabel('Last day').fill('2020-01-01')
     await page.getByText('No run matches').waitFor()
     await saved.click()

@@ -191,6 +191,11 @@ export function unconfirmedSummary(lastWords: string): string {
   return `${unconfirmedStart}${lastWords}`
 }
 
+/** Returns a summary without the note that its task is unconfirmed, which a label can show. Pure. */
+export function withoutUnconfirmedNote(summary: string): string {
+  return summary.startsWith(unconfirmedStart) ? summary.slice(unconfirmedStart.length) : summary
+}
+
 /** True if the task counts as done because its agent's run ended, and its giver has not reviewed it yet. Pure. */
 export function isUnconfirmed(task: {
   readonly state: TaskState

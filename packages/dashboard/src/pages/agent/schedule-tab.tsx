@@ -118,7 +118,7 @@ function Heartbeat({ agentId, job }: { readonly agentId: string; readonly job: C
             {own?.locked && <Badge>fixed</Badge>}
           </div>
           {own?.last && <HeartbeatSaw fire={own.last} />}
-          {job && <DueTimes job={job} />}
+          {job?.enabled === true && <DueTimes job={job} />}
         </div>
       )}
       {changing && (
@@ -137,13 +137,18 @@ function DueTimes({ job }: { readonly job: CronJobView }) {
   const history = useMesh('cronHistory', { params: { id: job.id }, query: { limit: rowsShown } })
   if (!history.data) return null
   const { rows, why } = history.data
+  // The job's first sentence names what the row above shows, and the last ones are those of the rows below.
+  const listed = new Set(rows.map(({ words }) => words))
   return (
     <div className="stack small tight">
-      {why.map((sentence) => (
-        <p key={sentence} className="muted">
-          {sentence}
-        </p>
-      ))}
+      {why
+        .slice(1)
+        .filter((sentence) => !listed.has(sentence))
+        .map((sentence) => (
+          <p key={sentence} className="muted">
+            {sentence}
+          </p>
+        ))}
       {rows.map((row) => (
         <div key={`${row.due_at}:${row.at}`} className="row">
           <Badge tone={row.state === 'skipped' ? 'warn' : row.outcome === 'failed' ? 'bad' : 'ok'}>

@@ -1,4 +1,5 @@
 import { Link } from 'wouter'
+import { isProactive } from '@flotilla/protocol/origin'
 import type { RunView } from '@flotilla/protocol/run'
 import { upTo } from '@flotilla/protocol/up-to'
 import { firstLine } from '../../data/first-line.ts'
@@ -69,7 +70,10 @@ function RunLine({
     <li>
       <Dot tone={runTone(run.state)} />
       <div className="what">
-        <strong>{run.agent_id}</strong> <span className="muted">{run.kind}</span>{' '}
+        <strong>{run.agent_id}</strong>{' '}
+        <span className="muted">
+          {run.kind === 'chat' && isProactive(run.origin) ? run.origin.kind : run.kind}
+        </span>{' '}
         <Link href={`/runs/${run.id}`}>
           {title === undefined ? firstLine(titleOfRun(run)) : `Task: ${title}`}
         </Link>

@@ -21,8 +21,8 @@ export function AgentCard({
   const path = `/agents/${encodeURIComponent(agent.id)}`
   return (
     <>
-      <div className="row apart">
-        <div className="row clip">
+      <div className="row apart unwrapped">
+        <div className="row unwrapped clip">
           <Dot tone={agentTone(agent)} />
           <h2 className="clip">
             <Link href={path}>{agent.id}</Link>

@@ -1,5 +1,7 @@
 /** Periods by which runs are filtered, with their length in days. */
 export const runPeriods = { 'last hour': 1 / 24, today: 1, 'last 7 days': 7, 'last 30 days': 30 } as const
+/** The choice of a period by its first and last day. */
+export const chosenDays = 'days …'
 export type RunPeriod = keyof typeof runPeriods
 
 const dayMs = 86_400_000

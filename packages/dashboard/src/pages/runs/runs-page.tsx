@@ -17,7 +17,7 @@ import { useNow } from '../../data/use-now.ts'
 import { Ago, Badge, Empty, Failed, Loading, PageHead } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
 import { titleOfRun } from '../describe-run-input.ts'
-import { periodBounds, runPeriods } from './run-filter.ts'
+import { chosenDays, periodBounds, runPeriods } from './run-filter.ts'
 import { SavedFilters } from './saved-filters.tsx'
 import { StopOpenRuns } from './stop-open-runs.tsx'
 import { runOrders, sortRuns } from './sort-runs.ts'
@@ -104,10 +104,10 @@ export function RunsPage() {
         <Choice
           name="When"
           value={when}
-          of={Object.keys(runPeriods)}
+          of={[...Object.keys(runPeriods), chosenDays]}
           onChange={(value) => choose('when', value)}
         />
-        {when === '' && (
+        {(when === chosenDays || (when === '' && first + last !== '')) && (
           <>
             <DayField label="First day" value={first} onChange={(day) => choose('first', day)} />
             <DayField label="Last day" value={last} onChange={(day) => choose('last', day)} />
@@ -178,14 +178,10 @@ function DayField({
   readonly onChange: (day: string) => void
 }) {
   return (
-    <input
-      className="input"
-      type="date"
-      aria-label={label}
-      title={label}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    />
+    <label className="row unwrapped small muted">
+      {label}
+      <input className="input" type="date" value={value} onChange={(event) => onChange(event.target.value)} />
+    </label>
   )
 }
 

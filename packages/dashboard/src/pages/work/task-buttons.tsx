@@ -63,7 +63,7 @@ export function TaskButtons({
           call="taskManage"
           agent={task.assignee}
           key={action}
-          className="button small quiet"
+          className="button small"
           onClick={() => setAsked({ kind: 'manage', action })}
         >
           {manageNames[action]} …

@@ -1,4 +1,4 @@
-import { isUnconfirmed } from '@flotilla/protocol/task-actions'
+import { isUnconfirmed, withoutUnconfirmedNote } from '@flotilla/protocol/task-actions'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { TaskDetailView } from '@flotilla/protocol/task-api'
@@ -39,7 +39,7 @@ export function TaskDetail({ id }: { readonly id: string }) {
           {task.summary !== null && (
             <Card title={task.state === 'blocked' ? 'What it waits for' : 'Result'}>
               <div className="body stack">
-                <Markdown text={task.summary} />
+                <Markdown text={withoutUnconfirmedNote(task.summary)} />
                 {task.result !== null && <Code value={task.result} label="Result" />}
               </div>
             </Card>

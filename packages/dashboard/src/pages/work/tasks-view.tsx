@@ -5,12 +5,15 @@ import { isUnconfirmed, taskStates } from '@flotilla/protocol/task-actions'
 import type { TaskView } from '@flotilla/protocol/task'
 import { useChoice } from '../../data/use-choice.ts'
 import { useMesh } from '../../data/use-mesh.ts'
+import { useNow } from '../../data/use-now.ts'
 import { Act } from '../../design/act.tsx'
 import { Choice } from '../../design/choice.tsx'
 import { Ago, Badge, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { RepairLink } from '../../design/repair.tsx'
 import { SeveralTasks } from './several-tasks.tsx'
 import { TaskButtons } from './task-buttons.tsx'
 import { columnsOf, givenAnew, outcomeTone, taskTone } from './task-offers.ts'
+import { taskWords } from './task-words.ts'
 import { formatActor } from '@flotilla/protocol/format-actor'
 
 /** The maximum number of tasks that are read, newest first. */
@@ -18,6 +21,8 @@ export const tasksListed = 500
 /** The maximum number of cards in one column of the board; the list shows all tasks. */
 const cardsMax = 40
 const rowHeightPx = 44
+/** How often times in words, such as when a budget resets, are written anew, in milliseconds. */
+const nowEveryMs = 60_000
 
 /** Tasks as a board or as a list. */
 export function TasksView() {
@@ -139,7 +144,7 @@ function Board({
 }
 
 function TaskCard({ task, again }: { readonly task: TaskView; readonly again: ReadonlySet<string> }) {
-  const says = task.waits_for ?? task.summary ?? task.progress
+  const { words, code } = taskWords(task, useNow(nowEveryMs))
   return (
     <article className="task-card" aria-label={task.title}>
       <Link href={`/work/tasks/${task.id}`} className="task-title">
@@ -155,7 +160,10 @@ function TaskCard({ task, again }: { readonly task: TaskView; readonly again: Re
       {task.blocked_by !== null && <Badge tone="warn">{task.blocked_by}</Badge>}
       {isUnconfirmed(task) && <Badge tone="warn">unconfirmed</Badge>}
       {task.outcome !== null && <Badge tone={outcomeTone(task.outcome)}>{task.outcome}</Badge>}
-      {says !== null && says !== '' && <p className="small muted few-lines">{says}</p>}
+      {words !== '' && <p className="small muted few-lines">{words}</p>}
+      {code !== null && (
+        <RepairLink code={code} of={{ agent: task.assignee, run: task.run_id ?? undefined }} />
+      )}
       <TaskButtons task={task} again={again} />
     </article>
   )
