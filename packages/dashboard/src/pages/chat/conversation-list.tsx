@@ -1,24 +1,17 @@
 import { useState } from 'react'
 import { formatClock } from '../../data/format.ts'
-import { useKeptNames } from '../../data/use-kept.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { FormDialog } from '../../design/form-dialog.tsx'
 import { TextField } from '../../design/fields.tsx'
-import { conversationNames, matchingConversations } from './conversation-names.ts'
+import { matchingConversations } from './conversation-names.ts'
 import { freshSession } from './panes.ts'
+import { useConversations } from './use-conversations.ts'
 import { runsListed } from './use-other-runs.ts'
 
-/** The most conversations that this browser has names for. */
-const namesMax = 200
 /** The longest name of a conversation, in characters. */
 const nameMaxChars = 80
 /** From this number of conversations on, the list has a search field. */
 const searchedFrom = 5
-
-/** The names that a person gave to the conversations of an agent, kept in this browser. */
-export function useConversationNames(agent: string) {
-  return useKeptNames(`conversations.${agent}`, namesMax)
-}
 
 /** Lists the conversations with an agent, wherever they began; they can be searched and named. */
 export function ConversationList({
@@ -33,15 +26,16 @@ export function ConversationList({
   readonly usual: string
   readonly onSession: (session: string) => void
 }) {
-  const known = useMesh('chatSessions', { params: { id: agent } })
   const runs = useMesh('runs', { query: { agent, limit: runsListed } })
-  const [given, give] = useConversationNames(agent)
+  const { named: found, give } = useConversations(agent, {
+    runs: runs.data?.runs ?? [],
+    open: [usual, session],
+  })
   const [words, setWords] = useState('')
   const [naming, setNaming] = useState<string | null>(null)
-  const named = conversationNames(
-    { sessions: known.data?.sessions ?? [] },
-    { runs: runs.data?.runs ?? [], open: [usual, session], given },
-  ).toSorted((one, other) => (other.at ?? Number.MAX_SAFE_INTEGER) - (one.at ?? Number.MAX_SAFE_INTEGER))
+  const named = found.toSorted(
+    (one, other) => (other.at ?? Number.MAX_SAFE_INTEGER) - (one.at ?? Number.MAX_SAFE_INTEGER),
+  )
   const shown = matchingConversations(named, words)
   return (
     <section className="conversations" aria-label={`Conversations with ${agent}`}>

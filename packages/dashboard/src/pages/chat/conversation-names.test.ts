@@ -33,6 +33,15 @@ test('a conversation has the name that a person gave it, and is found by it', ()
   expect(matchingConversations(named, '')).toBe(named)
 })
 
+test('a conversation of a task has its title, and that of a webhook the first event', () => {
+  const event = '[Webhook "builds" (hook_0): an event received at 2026-11-28]\n\n```json\n{"build":1}\n```\n'
+  const named = conversationNames(
+    { sessions: [{ ...aSession('task:task_1'), task_id: 'task_1' }, aSession('webhook:hook_0')] },
+    { runs: [aRun('webhook:hook_0', event)], open: [], titles: new Map([['task_1', 'Count the licences']]) },
+  )
+  expect(named.map(({ title }) => title)).toEqual(['Task: Count the licences', 'Webhook builds: {"build":1}'])
+})
+
 test('a conversation without a listed run has its session name, and is listed once', () => {
   const named = conversationNames({ sessions: [aSession('dashboard')] }, { runs: [], open: ['dashboard'] })
   expect(named).toEqual([{ session: 'dashboard', title: '', at, label: '28 Nov 2026 · dashboard' }])

@@ -1,3 +1,4 @@
+import { describeWebhookMessage } from '@flotilla/protocol/webhook-message'
 import { readAttachments } from '@flotilla/protocol/chat-attachments'
 import type { ChatSessions } from '@flotilla/protocol/chat-history'
 import type { RunView } from '@flotilla/protocol/run'
@@ -26,21 +27,26 @@ export function conversationNames(
     runs,
     open,
     given = {},
+    titles = new Map(),
   }: {
     readonly runs: readonly RunView[]
     readonly open: readonly string[]
     /** The names that a person gave, by session. */
     readonly given?: Readonly<Record<string, string>>
+    /** Titles of tasks by their ids, for the conversations in which an agent worked on them. */
+    readonly titles?: ReadonlyMap<string, string>
   },
 ): readonly NamedConversation[] {
   const first = new Map<string, string>()
   // Runs are listed newest first, so the last one of a conversation is its oldest.
   for (const { input } of runs) if (input.kind === 'chat') first.set(input.session, input.message)
-  const updated = new Map(sessions.map((one) => [one.session, one.updated_at]))
-  return [...new Set([...open, ...updated.keys()])].map((session) => {
+  const known = new Map(sessions.map((one) => [one.session, one]))
+  return [...new Set([...open, ...known.keys()])].map((session) => {
     const own = Object.hasOwn(given, session) ? given[session] : undefined
-    const title = own ?? firstWords(readAttachments(first.get(session) ?? '').message)
-    const at = updated.get(session) ?? null
+    const task = titles.get(known.get(session)?.task_id ?? '')
+    const title =
+      own ?? (task === undefined ? beginOf(first.get(session) ?? '') : firstWords(`Task: ${task}`))
+    const at = known.get(session)?.updated_at ?? null
     const parts = [title, at === null ? '' : formatDay(at), session]
     return { session, title, at, label: parts.filter((part) => part !== '').join(' · ') }
   })
@@ -53,6 +59,10 @@ export function matchingConversations(
 ): readonly NamedConversation[] {
   const wanted = words.trim().toLowerCase()
   return wanted === '' ? named : named.filter(({ label }) => label.toLowerCase().includes(wanted))
+}
+
+function beginOf(message: string): string {
+  return firstWords(describeWebhookMessage(message) ?? readAttachments(message).message)
 }
 
 function firstWords(message: string): string {

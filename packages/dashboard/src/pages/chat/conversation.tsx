@@ -3,21 +3,20 @@ import { Link } from 'wouter'
 import type { RunView } from '@flotilla/protocol/run'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { formatCount, formatUsd } from '../../data/format.ts'
-import { useMesh, useServices } from '../../data/use-mesh.ts'
+import { useServices } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
 import { Confirm } from '../../design/confirm.tsx'
 import { Icon } from '../../design/icons.tsx'
 import { Dot, Failed, Loading } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
 import { ApprovalsOfRuns } from '../open-approval.tsx'
-import { conversationNames } from './conversation-names.ts'
 import { Composer } from './composer.tsx'
-import { useConversationNames } from './conversation-list.tsx'
 import { FirstQuestions } from './first-questions.tsx'
 import { freshSession } from './panes.ts'
 import { pastTurns } from './past-turns.ts'
 import { shownTurns } from './shown-turns.ts'
 import { TurnView } from './turn-view.tsx'
+import { useConversations } from './use-conversations.ts'
 import { useHistory } from './use-history.ts'
 import { useStayAtEnd } from './use-stay-at-end.ts'
 import { useReturned } from './use-returned.ts'
@@ -169,12 +168,7 @@ function SessionChoice({
   readonly runs: readonly RunView[]
   readonly onChange: (session: string) => void
 }) {
-  const known = useMesh('chatSessions', { params: { id: agent } })
-  const [given] = useConversationNames(agent)
-  const named = conversationNames(
-    { sessions: known.data?.sessions ?? [] },
-    { runs, open: [ownSession, session], given },
-  )
+  const { named } = useConversations(agent, { runs, open: [ownSession, session] })
   return (
     <label className="field">
       <span className="only-wide">Session</span>
