@@ -97,6 +97,21 @@ describe('a search of runs', () => {
     expect(second.older).toBeNull()
   })
 
+  test('a search for one agent does not scan the runs of others, and continues after its own', () => {
+    const harness = aHarness()
+    harness.chat('operator', 'the needle')
+    copyRuns(harness, 10_000)
+    const ofOperator = harness.ledger.queries.search({ limit: 9, agentId: 'operator' })
+    expect(ofOperator).toMatchObject({ runs: [{ agentId: 'operator' }], older: null })
+    const first = harness.ledger.queries.search({ limit: 9, agentId: 'copyist', words: 'needle' })
+    expect(first).toEqual({ runs: [], older: null })
+    harness.database.exec("UPDATE runs SET agent_id = 'copyist'")
+    expect(harness.ledger.queries.search({ limit: 9, agentId: 'copyist', words: 'needle' })).toMatchObject({
+      runs: [],
+      older: 'run_copy1',
+    })
+  })
+
   test('a search finds the runs of a period, and no older page remains outside of it', () => {
     const harness = aHarness()
     for (const message of ['a', 'b', 'c', 'd', 'e']) harness.chat('operator', message)

@@ -8,7 +8,7 @@ import type { RunTasks } from './run-tasks.ts'
 
 /**
  * Rows that one search scans, so that it does not block the event loop for long: 10,000 rows of a kilobyte take some
- * 30 ms. The next search continues after them.
+ * 30 ms. The next search continues after them. A search for one agent scans only the rows of this agent.
  */
 const searchedMax = 10_000
 /** Maximum number of tasks with a matching title whose runs are found. */
@@ -46,8 +46,12 @@ const searched = `(${[
   "coalesce(json_extract(outcome, '$.text'), '')",
 ].join(' || char(10) || ')})`
 
-const like = `SELECT position, ${runColumns} FROM runs WHERE position < :below AND position >= :floor
-  AND (:agent = '' OR agent_id = :agent) AND (:state = '' OR state = :state)
+/** The rows that a search scans: all, or those of one agent by its index. */
+const scannedRows = { all: ':agent = :agent', ofAgent: 'agent_id = :agent' } as const
+type Scanned = keyof typeof scannedRows
+
+const like = (of: Scanned) => `SELECT position, ${runColumns} FROM runs WHERE ${scannedRows[of]}
+  AND position < :below AND position >= :floor AND (:state = '' OR state = :state)
   AND created_at >= :since AND created_at < :until
   AND (:from = '' OR json_extract(origin, '$.kind') = :from)
   AND (:words = '' OR ${searched} LIKE :pattern ESCAPE '\\' OR task_id IN (SELECT value FROM json_each(:tasks)))
@@ -56,8 +60,8 @@ const like = `SELECT position, ${runColumns} FROM runs WHERE position < :below A
 /** Searches all runs, page by page. Problem `not-found` for an unknown `before`. */
 export function createSearchRuns(database: Database, tasks: Pick<RunTasks, 'titled'>) {
   const { parsed } = readRuns(database)
-  const numberOf = (sql: string, ...values: (string | number)[]): number | null => {
-    const row = database.prepare(sql).get(...values)
+  const numberOf = (sql: string, values: Readonly<Record<string, string | number>> = {}): number | null => {
+    const row = database.prepare(sql).get(values)
     return row === undefined ? null : Number(row['position'])
   }
 
@@ -90,20 +94,22 @@ export function createSearchRuns(database: Database, tasks: Pick<RunTasks, 'titl
       until = Number.MAX_SAFE_INTEGER,
     } = asked
     const { limit } = asked
+    const of: Scanned = agentId === '' ? 'all' : 'ofAgent'
     const start =
       before === undefined
         ? Number.MAX_SAFE_INTEGER
-        : numberOf('SELECT position FROM runs WHERE id = ?', before)
+        : numberOf('SELECT position FROM runs WHERE id = :before', { before })
     if (start === null) throw new Problem('not-found', { detail: `there is no run ${before}` })
     const below = asked.until === undefined ? start : Math.min(start, positionAt(until))
     const lowest = asked.since === undefined ? 0 : positionAt(since)
     const floor =
       numberOf(
-        `SELECT position FROM runs WHERE position < ? ORDER BY position DESC LIMIT 1 OFFSET ${searchedMax - 1}`,
-        below,
+        `SELECT position FROM runs WHERE ${scannedRows[of]} AND position < :below
+         ORDER BY position DESC LIMIT 1 OFFSET ${searchedMax - 1}`,
+        { agent: agentId, below },
       ) ?? 0
     const scanned = Math.max(floor, lowest)
-    const rows = database.prepare(like).all({
+    const rows = database.prepare(like(of)).all({
       below,
       floor: scanned,
       since,
@@ -120,9 +126,8 @@ export function createSearchRuns(database: Database, tasks: Pick<RunTasks, 'titl
     const runs = rows.slice(0, limit).map(parsed)
     if (rows.length > limit) return { runs, older: runs.at(-1)?.id ?? null }
     const left = numberOf(
-      'SELECT position FROM runs WHERE position < ? AND position >= ? LIMIT 1',
-      scanned,
-      lowest,
+      `SELECT position FROM runs WHERE ${scannedRows[of]} AND position < :scanned AND position >= :lowest LIMIT 1`,
+      { agent: agentId, scanned, lowest },
     )
     const last =
       left === null ? undefined : database.prepare('SELECT id FROM runs WHERE position = ?').get(floor)
