@@ -9,7 +9,9 @@ import { saveFile } from '../data/save-file.ts'
 import { useMesh, useRefusal } from '../data/use-mesh.ts'
 import { useNow } from '../data/use-now.ts'
 import { Badge, Card, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
+import { BudgetList } from './budget-list.tsx'
 import { BudgetPeriod } from './budget-period.tsx'
+import { budgetTitle } from './sort-budgets.ts'
 import { forecastMonth } from './cost-forecast.ts'
 import { costKeyWords, daysFrom, hourlySeries } from './cost-series.ts'
 import { Limits } from './settings/limits.tsx'
@@ -254,18 +256,15 @@ function Rows({ by, rows }: { readonly by: (typeof groups)[number]; readonly row
 function Budgets({ budgets }: { readonly budgets: readonly BudgetView[] }) {
   return (
     <Card title="Budgets">
-      <div className="body halves">
-        {budgets.map((budget) => (
-          <div key={`${budget.scope}:${budget.id}`} className="budget">
-            <h3>
-              {budget.id === '' ? 'The whole fleet' : budget.id}{' '}
-              <span className="small muted">{budget.scope === 'fleet' ? '' : budget.scope}</span>
-            </h3>
+      <BudgetList budgets={budgets} className="body halves">
+        {(budget) => (
+          <li key={`${budget.scope}:${budget.id}`} className="budget">
+            <h3>{budgetTitle(budget)}</h3>
             <BudgetPeriod name="Today" whose={budget.id || 'the fleet'} period={budget.daily} />
             <BudgetPeriod name="This month" whose={budget.id || 'the fleet'} period={budget.monthly} />
-          </div>
-        ))}
-      </div>
+          </li>
+        )}
+      </BudgetList>
     </Card>
   )
 }

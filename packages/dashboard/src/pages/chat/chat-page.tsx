@@ -3,8 +3,8 @@ import { Link, useLocation, useSearch } from 'wouter'
 import { useMesh } from '../../data/use-mesh.ts'
 import { loadMarkdown } from '../../design/markdown.tsx'
 import { Icon } from '../../design/icons.tsx'
-import { Badge, Dot, Empty, Failed, Loading } from '../../design/parts.tsx'
-import { agentTone } from '../agent-state.ts'
+import { Empty, Failed, Loading } from '../../design/parts.tsx'
+import { AgentList } from './agent-list.tsx'
 import { ConversationList } from './conversation-list.tsx'
 import { Conversation, ownSession } from './conversation.tsx'
 import { panesIn, panesMax, pathOf } from './panes.ts'
@@ -38,29 +38,24 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
         {agent === null ? <h1 className="chat-title">Chat</h1> : <h2 className="chat-title">Chat</h2>}
         {status.isPending && <Loading />}
         {status.error && <Failed error={status.error} retry={status.refetch} />}
-        <ul>
-          {agents.map((one) => (
-            <li key={one.id} className="chat-agent">
-              <Link href={`/chat/${one.id}`} aria-current={one.id === agent ? 'page' : undefined}>
-                <Dot tone={agentTone(one)} />
-                <span className="clip">{one.id}</span>
-                {one.busy && <Badge tone="busy">working</Badge>}
-              </Link>
-              {agent !== null && (
-                <button
-                  type="button"
-                  className="button quiet small only-wide"
-                  disabled={isFull}
-                  aria-label={`Open ${one.id} beside`}
-                  title="Open beside"
-                  onClick={() => show([...panes, { agent: one.id, session: null }])}
-                >
-                  <Icon name="beside" />
-                </button>
-              )}
-            </li>
-          ))}
-        </ul>
+        <AgentList
+          agents={agents}
+          current={agent}
+          beside={({ id }) =>
+            agent !== null && (
+              <button
+                type="button"
+                className="button quiet small only-wide"
+                disabled={isFull}
+                aria-label={`Open ${id} beside`}
+                title="Open beside"
+                onClick={() => show([...panes, { agent: id, session: null }])}
+              >
+                <Icon name="beside" />
+              </button>
+            )
+          }
+        />
         {agent !== null && panes[0] && agents.some(({ id }) => id === agent) && (
           <ConversationList
             key={agent}

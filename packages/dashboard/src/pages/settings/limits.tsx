@@ -3,31 +3,28 @@ import type { BudgetView } from '@flotilla/protocol/money-api'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { TextField } from '../../design/fields.tsx'
 import { Card, Failed, Loading } from '../../design/parts.tsx'
+import { BudgetList } from '../budget-list.tsx'
 import { BudgetPeriod } from '../budget-period.tsx'
+import { budgetTitle } from '../sort-budgets.ts'
 
 /** Shows the budgets of agents, projects and the whole fleet. */
 export function Limits() {
   const budgets = useMesh('budgets')
-  const all = budgets.data?.budgets ?? []
-  const order = ['fleet', 'project', 'agent']
-  const sorted = all.toSorted((a, b) => order.indexOf(a.scope) - order.indexOf(b.scope))
   return (
     <Card title="Budgets">
       {budgets.isPending && <Loading />}
       {budgets.error && <Failed error={budgets.error} retry={budgets.refetch} />}
-      <ul className="body stack-wide">
-        {sorted.map((budget) => (
-          <Budget key={`${budget.scope} ${budget.id}`} budget={budget} />
-        ))}
-      </ul>
+      <BudgetList budgets={budgets.data?.budgets ?? []} className="body stack-wide">
+        {(budget) => <Budget key={`${budget.scope} ${budget.id}`} budget={budget} />}
+      </BudgetList>
     </Card>
   )
 }
 
 function Budget({ budget }: { readonly budget: BudgetView }) {
   const [editing, setEditing] = useState(false)
-  const { scope, id, daily, monthly } = budget
-  const title = scope === 'fleet' ? 'The whole fleet' : scope === 'project' ? `Project ${id}` : id
+  const { daily, monthly } = budget
+  const title = budgetTitle(budget)
   return (
     <li className="stack">
       <div className="row apart">
