@@ -1,3 +1,4 @@
+import { agentSizeEndpoints } from '@flotilla/protocol/agent-size'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { packagesHumanEndpoints } from '@flotilla/protocol/packages-api'
@@ -138,6 +139,57 @@ describe.skipIf(!hasBrowser)('agents and their work in the browser', () => {
     await page.locator('.toast').getByText('are as they were').waitFor()
     expect(await own()).toEqual({})
     expect(await wrongWith(watched, 'agent-resources')).toEqual([])
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('the size of an agent is set on its page by the keyboard alone, and taken back by Undo', async () => {
+    const watched = await openPage(browser, mesh.url)
+    const { page, open, faults, context } = watched
+    const set = async () =>
+      (await mesh.call(agentSizeEndpoints.agentSize, { params: { id: 'courier' } })).json()['set']
+    await open('/agents/courier')
+    const part = page.getByRole('region', { name: 'Size', exact: true })
+    await part.getByText(/of 384\.0 MB|^384\.0 MB/).waitFor()
+    await part.getByRole('button', { name: 'Change … size' }).focus()
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog')
+    const memory = dialog.getByLabel('Memory (MB)')
+    await expect.poll(() => memory.evaluate((field) => field === document.activeElement)).toBe(true)
+    await page.keyboard.type('64')
+    await dialog.getByText('Memory: write a whole number from 128').waitFor()
+    await page.keyboard.press('Control+a')
+    await page.keyboard.type('1024')
+    await watched.picture('agent-size-form')
+    await page.keyboard.press('Enter')
+    await dialog.locator('.added').getByText('Memory: 1024 MB').waitFor()
+    await page.keyboard.press('Enter')
+    await page.locator('.toast').getByText('The size of courier is changed').waitFor()
+    await part.getByText(/1\.0 GB/).waitFor()
+    expect(await set()).toEqual({ memory_mb: 1024 })
+    await page.locator('.toast').getByRole('button', { name: 'Undo' }).press('Enter')
+    await page.locator('.toast').getByText('is as it was').waitFor()
+    expect(await set()).toEqual({})
+    expect(await wrongWith(watched, 'agent-size')).toEqual([])
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('an undo that fails for all agents is reported with its reason, and not as done', async () => {
+    const { page, open, faults, context } = await openPage(browser, mesh.url)
+    await open('/fleet')
+    await page.getByRole('button', { name: 'Several agents …' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('checkbox', { name: /^scribe/ }).check()
+    await dialog.getByRole('button', { name: 'Pause 1 …' }).click()
+    await dialog.getByRole('button', { name: 'Pause 1 agent' }).click()
+    await page.route(`**${pauseEndpoints.resume.path}`, (route) => route.abort())
+    const toast = page.locator('.toast')
+    await toast.getByRole('button', { name: 'Undo' }).click()
+    await toast.getByText(/^Undo: 1 of 1 agent failed\. scribe: /).waitFor()
+    expect(await toast.getByText(/resumed/).count()).toBe(0)
+    await page.unroute(`**${pauseEndpoints.resume.path}`)
+    await mesh.call(pauseEndpoints.resume, { body: { agent_id: 'scribe' } })
     expect(faults).toEqual([])
     await context.close()
   })

@@ -53,7 +53,7 @@ export function BulkDialog<Item extends BulkItem>({
           ))}
         </ul>
         <div className="actions">
-          <button type="button" className="button" onClick={() => setAsked(null)}>
+          <button type="button" className="button" autoFocus onClick={() => setAsked(null)}>
             Back
           </button>
           <button

@@ -30,6 +30,8 @@ export function EditDialog({
   readonly onClose: () => void
 }) {
   const [looking, setLooking] = useState(false)
+  // Each step takes the focus, which is lost with the button that led to it.
+  const [hasLooked, setHasLooked] = useState(false)
   return (
     <Dialog open onClose={onClose} className="dialog wide-dialog" backdrop={<div className="veil" />}>
       <DialogHeading>{title}</DialogHeading>
@@ -40,7 +42,7 @@ export function EditDialog({
             <button type="button" className="button" onClick={() => setLooking(false)}>
               Back
             </button>
-            <button type="button" className="button primary" disabled={busy} onClick={onSave}>
+            <button type="button" className="button primary" autoFocus disabled={busy} onClick={onSave}>
               Save
             </button>
           </div>
@@ -51,6 +53,7 @@ export function EditDialog({
           onSubmit={(event) => {
             event.preventDefault()
             setLooking(true)
+            setHasLooked(true)
           }}
         >
           {children}
@@ -63,7 +66,12 @@ export function EditDialog({
             <button type="button" className="button" onClick={onClose}>
               Cancel
             </button>
-            <button type="submit" className="button primary" disabled={fault !== null || before === after}>
+            <button
+              type="submit"
+              className="button primary"
+              autoFocus={hasLooked}
+              disabled={fault !== null || before === after}
+            >
               Review change
             </button>
           </div>

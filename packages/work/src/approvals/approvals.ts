@@ -2,6 +2,7 @@ import type { ApprovalView } from '@flotilla/protocol/agent-edit'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
 import type { Origin } from '@flotilla/protocol/origin'
+import { notFound } from '@flotilla/protocol/not-found'
 import { Problem } from '@flotilla/protocol/problem'
 import type { EventBus } from '@flotilla/foundation/events'
 import type { Journal } from '@flotilla/foundation/journal'
@@ -132,7 +133,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       guard(caller, { do: 'manage-fleet' })
       const row = table.find(id)
       if (row && (caller.kind !== 'agent' || row.requester === actorOf(caller))) return view(row)
-      throw new Problem('not-found', { detail: `no approval has the id ${id.slice(0, 60)}` })
+      throw notFound('approval', `no approval has the id ${id.slice(0, 60)}`)
     },
     view,
     pendingCount: table.pendingCount,

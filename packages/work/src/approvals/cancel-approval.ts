@@ -1,3 +1,4 @@
+import { notFound } from '@flotilla/protocol/not-found'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
@@ -20,7 +21,7 @@ export function createCancelApproval(deps: {
     deps.guard(caller, { do: 'manage-fleet' })
     const row = deps.table.find(id)
     if (!row || (caller.kind === 'agent' && row.requester !== actorOf(caller))) {
-      throw new Problem('not-found', { detail: `no approval has the id ${id.slice(0, 60)}` })
+      throw notFound('approval', `no approval has the id ${id.slice(0, 60)}`)
     }
     const by = actorOf(caller)
     const detail =

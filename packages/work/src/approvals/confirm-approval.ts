@@ -1,4 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { notFound } from '@flotilla/protocol/not-found'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Log } from '@flotilla/foundation/platform'
 import type { Caller, Guard, PersonAtTerminal } from '@flotilla/identity/access'
@@ -40,8 +41,7 @@ export function createConfirmApproval(deps: ConfirmDeps): ConfirmApproval {
     const person = requireAtTerminal(caller, 'confirm what waits for a person')
     const confirmed = database.transaction((): ApprovalRecord | Problem => {
       const row = table.find(confirmation.id)
-      if (!row)
-        return new Problem('not-found', { detail: `no approval has the id ${confirmation.id.slice(0, 60)}` })
+      if (!row) return notFound('approval', `no approval has the id ${confirmation.id.slice(0, 60)}`)
       if (row.state === 'pending' && row.expiresAt <= deps.clock.now()) {
         move(row, { to: 'expired', by: 'system', detail: expiredWords })
         return expired(row)

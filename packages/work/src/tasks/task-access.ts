@@ -1,5 +1,5 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
-import { Problem } from '@flotilla/protocol/problem'
+import { notFound } from '@flotilla/protocol/not-found'
 import type { Action, Caller, Decision, Guard } from '@flotilla/identity/access'
 import type { WorkEvents } from '../events/index.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
@@ -49,8 +49,7 @@ export function createTaskAccess(deps: {
       caller.kind === 'agent' ? { do: 'act-for-self', agentId: caller.agentId } : { do: 'view-fleet' },
     )
     const task = table.find(taskId)
-    if (!task || !sees(caller, task))
-      throw new Problem('not-found', { detail: 'no task has this id, or you may not see it' })
+    if (!task || !sees(caller, task)) throw notFound('task', 'no task has this id, or you may not see it')
     return task
   }
 

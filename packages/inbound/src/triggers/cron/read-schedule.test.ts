@@ -32,7 +32,7 @@ describe('the text of a schedule', () => {
   it('nicknames of other schedulers are rejected with the equivalent five fields', () => {
     expect(refusal('@daily')).toBe('schedule: "@daily" is not supported; write 0 0 * * *')
     expect(refusal('@Weekly')).toBe('schedule: "@Weekly" is not supported; write 0 0 * * SUN')
-    expect(refusal('@reboot')).toMatch(/has 1 fields/)
+    expect(refusal('@reboot')).toMatch(/has 1 field/)
   })
 
   it('a schedule has at most two hundred characters', () => {
@@ -65,7 +65,7 @@ describe('the text of a schedule', () => {
       )
     }
     expect(refusal('every15 m')).toMatch(/^schedule: "every15 m" has 2 fields/)
-    expect(refusal('everyday')).toMatch(/^schedule: "everyday" has 1 fields/)
+    expect(refusal('everyday')).toMatch(/^schedule: "everyday" has 1 field/)
     expect(refusal('0 0 every * *')).toMatch(
       /^schedule: day of month "every" is not a list of numbers, ranges/,
     )
@@ -102,8 +102,8 @@ describe('the text of a schedule', () => {
   })
 
   it('a wrong number of fields is reported, and that seconds are not supported', () => {
-    expect(refusal(' ')).toMatch(/^schedule: "" has 0 fields, and a cron expression five: /)
-    expect(refusal('1')).toMatch(/day-of-week; or write every 15m$/)
+    expect(refusal(' ')).toMatch(/^schedule: "" has 0 fields, but a cron expression has five: /)
+    expect(refusal('1')).toMatch(/^schedule: "1" has 1 field, .* day-of-week; or write every 15m$/)
     expect(refusal('1 2 3 4 5 6 7')).toMatch(/ has 7 fields, .* day-of-week; or write every 15m$/)
     expect(refusal('0 1 2 3 4 5')).toMatch(
       / has 6 fields, .*; seconds are not supported; or write every 15m$/,

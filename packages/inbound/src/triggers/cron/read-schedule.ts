@@ -68,7 +68,7 @@ function readExpression(
   if (fields.length !== 5) {
     const seconds = fields.length === 6 ? '; seconds are not supported' : ''
     return wrong(
-      `"${text}" has ${text === '' ? 0 : fields.length} fields, and a cron expression five: minute hour day-of-month month day-of-week${seconds}; or write every 15m`,
+      `"${text}" has ${formatFields(text === '' ? 0 : fields.length)}, but a cron expression has five: minute hour day-of-month month day-of-week${seconds}; or write every 15m`,
     )
   }
   const bad = fields.findIndex((field, at) => grammars[at]?.test(field) !== true)
@@ -132,4 +132,8 @@ export function isTimezone(name: string): boolean {
   } catch {
     return false
   }
+}
+
+function formatFields(count: number): string {
+  return count === 1 ? '1 field' : `${count} fields`
 }

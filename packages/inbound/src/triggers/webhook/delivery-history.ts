@@ -1,4 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { notFound } from '@flotilla/protocol/not-found'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Journal } from '@flotilla/foundation/journal'
 import type { Caller, Guard } from '@flotilla/identity/access'
@@ -39,9 +40,7 @@ export function createDeliveryHistory(deps: {
   function required(hookId: string): Hook {
     const hook = deps.hooks.find(hookId)
     if (hook) return hook
-    throw new Problem('not-found', {
-      detail: `there is no webhook ${hookId}; flotilla webhooks list shows all`,
-    })
+    throw notFound('webhook', `there is no webhook ${hookId}`)
   }
 
   function requiredDelivery(hookId: string, number: number): DeliveryRow {

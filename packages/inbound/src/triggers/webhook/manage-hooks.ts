@@ -1,5 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
+import { notFound } from '@flotilla/protocol/not-found'
 import { Problem } from '@flotilla/protocol/problem'
 import { parseCondition } from '../conditions/index.ts'
 import type { Journal } from '@flotilla/foundation/journal'
@@ -83,9 +84,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
   function required(hookId: string): Hook {
     const hook = hooks.find(hookId)
     if (hook) return hook
-    throw new Problem('not-found', {
-      detail: `there is no webhook ${hookId}; flotilla webhooks list shows all`,
-    })
+    throw notFound('webhook', `there is no webhook ${hookId}`)
   }
 
   function write(caller: Caller, hook: Hook, change: { action: string; fields: readonly string[] }): Hook {

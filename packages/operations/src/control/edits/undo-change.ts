@@ -1,3 +1,4 @@
+import { notFound } from '@flotilla/protocol/not-found'
 import { Problem } from '@flotilla/protocol/problem'
 import { onceOnly } from '@flotilla/foundation/storage'
 import type { Resumable } from '@flotilla/foundation/storage'
@@ -30,7 +31,7 @@ export function createUndoChange(parts: EditParts): UndoChange {
   function required(caller: Caller, token: string): ChangeRow {
     const row = mine(caller, token)
     if (row) return row
-    throw new Problem('not-found', { detail: `no change has the token ${token.slice(0, 60)}` })
+    throw notFound('change', `no change has the token ${token.slice(0, 60)}`)
   }
 
   function requireOpen(row: ChangeRow, isResumed: boolean): void {

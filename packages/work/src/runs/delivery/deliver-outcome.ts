@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
+import { notFound } from '@flotilla/protocol/not-found'
 import { Problem } from '@flotilla/protocol/problem'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
@@ -75,7 +76,7 @@ export function createRunOutcomes(deps: {
       const run = table.find(runId)
       // A confirmation changes the delivery state, so a caller that may only view is rejected.
       guard(caller, { do: 'submit-run', to: run?.agentId ?? '' })
-      if (!run) throw new Problem('not-found', { detail: `there is no run ${runId.slice(0, 60)}` })
+      if (!run) throw notFound('run', `there is no run ${runId.slice(0, 60)}`)
       if (!isTerminal(run.state)) throw new Problem('conflict', { detail: `run ${run.id} has not ended` })
       outbox.outcomeRead(run.id)
     },

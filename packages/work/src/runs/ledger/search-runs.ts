@@ -1,4 +1,4 @@
-import { Problem } from '@flotilla/protocol/problem'
+import { notFound } from '@flotilla/protocol/not-found'
 import type { Origin } from '@flotilla/protocol/origin'
 import type { RunState } from '@flotilla/protocol/run'
 import type { Database } from '@flotilla/foundation/storage'
@@ -99,7 +99,7 @@ export function createSearchRuns(database: Database, tasks: Pick<RunTasks, 'titl
       before === undefined
         ? Number.MAX_SAFE_INTEGER
         : numberOf('SELECT position FROM runs WHERE id = :before', { before })
-    if (start === null) throw new Problem('not-found', { detail: `there is no run ${before}` })
+    if (start === null) throw notFound('run', `there is no run ${before}`)
     const below = asked.until === undefined ? start : Math.min(start, positionAt(until))
     const lowest = asked.since === undefined ? 0 : positionAt(since)
     const floor =
