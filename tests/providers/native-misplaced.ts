@@ -87,6 +87,16 @@ export const misplacedEvents: readonly NativeOddity[] = [
     start() + text(0, 'Hello') + json(1, '{"at":"a"}') + ended('tool_use') + stop,
     { text: 'Hello', calls: [['unnamed_call', '{"at":"a"}']], end: 'tool_calls' },
   ),
+  {
+    ...google(
+      'each event has all words so far',
+      candidate([{ text: 'The quick' }]) +
+        candidate([{ text: 'The quick brown' }]) +
+        candidate([{ text: 'The quick brown fox' }], 'STOP'),
+      { text: 'The quick brown fox', end: 'stop' },
+    ),
+    source: 'https://github.com/tashfeenahmed/freellmapi/pull/1007',
+  },
   google('the reason is a number', candidate([{ text: 'Hello' }], 1), plain),
   google('the reason is the number of the bound', candidate([{ text: 'Hello' }], 2), {
     text: 'Hello',
