@@ -4,6 +4,7 @@ import { endOddities } from './rows/ends.ts'
 import { errorOddities } from './rows/errors.ts'
 import { framingOddities } from './rows/framing.ts'
 import { furtherOddities } from './rows/further.ts'
+import { inventedOddities } from './rows/invented.ts'
 import { misplacedOddities } from './rows/misplaced.ts'
 import { reportedAnswers } from './rows/reported-answers.ts'
 import { reportedCalls } from './rows/reported-calls.ts'
@@ -30,4 +31,5 @@ export const oddities: readonly Oddity[] = [
   ...reportedShapes,
   ...misplacedOddities,
   ...repeatingOddities,
+  ...inventedOddities,
 ]

@@ -7,7 +7,7 @@ const thinks = (...texts: readonly string[]): string =>
   texts.map((text) => chunk({ reasoning_content: text })).join('') + says('Hello')
 const look = (id: string, written: string): string =>
   call({ index: 0, id, function: { name: 'look', arguments: written } })
-const nested = { calls: [['look', '{"at":"a","in":{"of":"b"}}']], end: 'tool_calls' } as const
+const nested = { calls: [['look', '{"in":{"of":"b"}}']], end: 'tool_calls' } as const
 
 type Row = readonly [what: string, wire: string, normal: Oddity['normal'], client?: Oddity['openAiClient']]
 
@@ -70,12 +70,12 @@ const textRows: readonly Row[] = [
 const callRows: readonly Row[] = [
   [
     'each piece of a call has a new id and the name again, and one piece is an object',
-    look('x1', '{"at":"a","in":') + look('x2', '{"of":"b"}') + look('x3', '}') + endOfCalls + done,
+    look('x1', '{"in":') + look('x2', '{"of":"b"}') + look('x3', '}') + endOfCalls + done,
     nested,
   ],
   [
     'the piece behind the first has a new id and the name again and ends the nested object',
-    look('x1', '{"at":"a","in":') + look('x2', '{"of":"b"}}') + endOfCalls + done,
+    look('x1', '{"in":') + look('x2', '{"of":"b"}}') + endOfCalls + done,
     nested,
   ],
   [

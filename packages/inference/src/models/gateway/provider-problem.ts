@@ -3,7 +3,7 @@ import { Problem, withChanges } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { redact } from '@flotilla/egress/credentials'
 import type { Secret } from '@flotilla/egress/credentials'
-import { errorWordsIn } from '../formats/answer/error-in-answer.ts'
+import { errorWordsIn, isFilledError } from '../formats/answer/error-in-answer.ts'
 import type { JudgeError, ProviderReply } from '../llm-provider.ts'
 import { providerVariable } from '../providers/provider-setup.ts'
 import { judgeRefusal } from '../refusals/judge-refusal.ts'
@@ -97,7 +97,7 @@ export function refusalInBody(
   { by, where }: { readonly by: RefusedBy; readonly where: 'answer' | 'stream' },
 ): Refusal | null {
   const { error } = answer
-  if (error === undefined || error === null || error === false) return null
+  if (!isFilledError(error)) return null
   const read = refusalInAnswer(answer, { status: 200, ...placeOf(by) })
   // An error inside an answer has more forms than a refusal with a status of its own.
   const facts = read.message === '' ? { ...read, message: errorWordsIn(error) } : read

@@ -21,7 +21,8 @@ import { isRecord } from '../empty-answer.ts'
  * - `delta` and `message`: an object, its content as a text, or an empty list, which PHP prints for an empty object
  * - a choice: its members `tool_calls` and `function_call` count for a message without calls
  * - a call: `function` or `custom`, or `name` and `arguments` beside the id
- * - refusal, thinking: `false` is the same as none
+ * - refusal, thinking: `false` is the same as none; a refusal also as an object with its words
+ * - ids and models: any other value is the same as none
  * - a choice: `delta`, `message`, or `text`; also `message` at the top, as Ollama's own API has it
  */
 
@@ -32,6 +33,17 @@ const textSchema = z
   .union([z.string(), z.number().transform(String), z.boolean().transform(String), written])
   .nullish()
   .transform((value) => value ?? '')
+
+/** An id that cannot be read counts as missing: the mesh gives each call an id of its own. */
+const idSchema = textSchema.catch('')
+
+/** The words of a refusal; some gateways write them as an object. */
+const refusalText = z.union([
+  textSchema,
+  z
+    .looseObject({ message: textSchema, text: textSchema, reason: textSchema })
+    .transform(({ message, text, reason }) => message || text || reason),
+])
 
 const place = z
   .union([
@@ -71,7 +83,7 @@ const functionSchema = z.preprocess((value) => {
 
 const callSchema = z.looseObject({
   index: place,
-  id: textSchema,
+  id: idSchema,
   name: textSchema,
   arguments: argumentsText,
   parameters: argumentsText,
@@ -104,7 +116,7 @@ const partSchema = z.union([
       thinking: z.union([textSchema, joinedTexts]).optional(),
       reasoning: z.union([textSchema, z.unknown().transform(() => '')]).optional(),
       summary: z.union([textSchema, joinedTexts, z.unknown().transform(() => '')]).optional(),
-      refusal: textSchema.optional(),
+      refusal: refusalText.optional(),
     })
     .transform((part) => {
       const { type, text = '', thinking = '', reasoning = '', summary = '', refusal = '' } = part
@@ -203,7 +215,7 @@ const unnamedThinking = z
 
 const messageMembers = z.looseObject({
   content: parts,
-  refusal: orFalse(textSchema, ''),
+  refusal: orFalse(refusalText, ''),
   reasoning_content: orFalse(parts, []),
   reasoning: z.union([parts, z.unknown().transform(() => [])]).optional(),
   reasoning_text: textSchema,
@@ -312,8 +324,8 @@ function renaming(names: Readonly<Record<string, string>>) {
 
 /** The schema of one event of a stream, or of a whole answer. */
 export const chatWireSchema = z.looseObject({
-  id: textSchema,
-  model: textSchema,
+  id: idSchema,
+  model: idSchema,
   choices: choiceList,
   message: z.union([messageSchema, z.string().transform(() => null)]).nullish(),
   done: z

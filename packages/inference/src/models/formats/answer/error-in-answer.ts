@@ -54,23 +54,23 @@ export function errorInAnswer(
 
 function errorIn(value: Readonly<Record<string, unknown>>): unknown {
   const { error, choices } = value
-  if (isFilled(error)) return error
+  if (isFilledError(error)) return error
   const base = value['base_resp']
   // MiniMax reports an error beside an answer; code 0 means success.
-  if (isRecord(base) && isFilled(base['status_code']) && base['status_code'] !== 0) return base
+  if (isRecord(base) && isFilledError(base['status_code']) && base['status_code'] !== 0) return base
   // Tencent reports an error in `Response.Error`.
   const response = value['Response']
-  if (isRecord(response) && isFilled(response['Error'])) return response['Error']
+  if (isRecord(response) && isFilledError(response['Error'])) return response['Error']
   if (value['type'] === 'error' || value['object'] === 'error') return value
-  const isAnswer = isFilled(choices) || isRecord(value['message']) || value['usage'] !== undefined
+  const isAnswer = isFilledError(choices) || isRecord(value['message']) || value['usage'] !== undefined
   if (isAnswer) return firstFilled(Array.isArray(choices) ? choices : [])
   // Cloudflare reports a list of errors beside an empty result.
-  const named = errorNames.find((name) => isFilled(value[name]))
+  const named = errorNames.find((name) => isFilledError(value[name]))
   if (named !== undefined) return value[named]
   if (value['success'] === false || value['ok'] === false) return value
   const hasWords = messageIn(value) !== ''
   const hasCode = ['code', 'status', 'status_code', 'statusCode', 'error_code', 'detail'].some((name) =>
-    isFilled(value[name]),
+    isFilledError(value[name]),
   )
   return hasWords && (hasCode || isOnlyError(value)) ? value : null
 }
@@ -83,14 +83,15 @@ function isOnlyError(value: Readonly<Record<string, unknown>>): boolean {
 
 /** Returns the error inside one of the choices; null without one. */
 function firstFilled(choices: readonly unknown[]): unknown {
-  for (const choice of choices) if (isRecord(choice) && isFilled(choice['error'])) return choice['error']
+  for (const choice of choices) if (isRecord(choice) && isFilledError(choice['error'])) return choice['error']
   return null
 }
 
 /** What servers print for no error. */
 const noError = /^(?:null|none|undefined)?$/i
 
-function isFilled(value: unknown): boolean {
+/** Whether the value of a member named `error` is an error; servers print many values for none. Pure. */
+export function isFilledError(value: unknown): boolean {
   if (typeof value === 'string') return !noError.test(value)
   if (value === undefined || value === null || value === false || value === 0) return false
   if (Array.isArray(value)) return value.length > 0
@@ -112,7 +113,7 @@ function messageIn(error: unknown, depth = 1): string {
     const message =
       typeof value === 'string'
         ? messageInText(value, depth)
-        : isFilled(value)
+        : isFilledError(value)
           ? messageIn(value, depth + 1)
           : ''
     if (message !== '') return message
