@@ -1,3 +1,4 @@
+import { ownEnds } from './checks/check-ends.ts'
 import type { Finding } from './facts.ts'
 import type { ChaosOptions, ChaosReport } from './run-chaos.ts'
 import type { MeshInstance } from './supervise-mesh.ts'
@@ -53,11 +54,10 @@ export function formatCoverage({ facts, instances, counts, seconds }: ChaosRepor
       return `${name} ${made.filter((call) => call.told === 'done').length}/${made.length}`
     })
     .join(', ')
-  // The last process was asked to end.
-  const byThemselves = instances.slice(0, -1).filter(({ killed }) => !killed).length
+  const { ready, refused, broken } = ownEnds(instances)
   const others = facts.calls.filter((call) => call.told !== 'done' && call.words !== '')
   return [
-    `${facts.runs.length} runs (${states}) in ${seconds.toFixed(0)} s and ${instances.length} instances of the mesh, ${byThemselves} of which ended by themselves`,
+    `${facts.runs.length} runs (${states}) in ${seconds.toFixed(0)} s and ${instances.length} instances of the mesh, ${ready.length} of which ended by themselves; ${refused.length} further starts found no room, and ${broken.length} failed`,
     `killed: the mesh ${counts.mesh} times, ${counts.inStart} of them while it started; agents ${counts.agents} times, put to sleep ${counts.asleep} times${disturbedWords(counts.disturbed)}`,
     `calls told as done, of those made: ${told}`,
     `told otherwise: ${countBy(others.map(({ words }) => words.replace(/^Error \(([a-z-]+)\)[^]*$/, '$1').slice(0, 40)))}`,

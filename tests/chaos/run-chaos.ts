@@ -7,6 +7,7 @@ import type { Asking } from './ask-for-work.ts'
 import { createChance } from './chance.ts'
 import type { ClusterHands } from './cluster-ground.ts'
 import { checkAll } from './checks/all-checks.ts'
+import { checkEnds } from './checks/check-ends.ts'
 import { checkTotals } from './checks/check-money.ts'
 import { disturb } from './disturb.ts'
 import type { AskedFact, CallFact, Facts, Finding, Leftover } from './facts.ts'
@@ -19,7 +20,6 @@ import { openStage, silenceJobs } from './stage.ts'
 import type { Stage } from './stage.ts'
 import { killRepeatedly } from './kill-repeatedly.ts'
 import type { KillCounts } from './kill-repeatedly.ts'
-import { lastWords } from './supervise-mesh.ts'
 import type { MeshInstance } from './supervise-mesh.ts'
 import { watchFailures } from './watch-failures.ts'
 import { planKill, planWork } from './work-plan.ts'
@@ -129,7 +129,8 @@ async function disturbed(options: ChaosOptions, notes: Notes): Promise<ChaosRepo
     const facts = await gatherFacts(stage, given)
     const judged = checkAll(facts)
     found(judged.filter((one) => !isAmong(one, early)))
-    const findings = unique([...early, ...judged, ...endedAlone(stage)])
+    const ends = stage.ground.kind === 'process' ? checkEnds(stage.supervisor.instances) : []
+    const findings = unique([...early, ...judged, ...ends])
     const seconds = (performance.now() - startedAt) / 1000
     const { instances } = stage.supervisor
     const keptHome = findings.length === 0 ? null : await keepHome(beforeReset(stage), options.seed)
@@ -237,19 +238,6 @@ async function gatherFacts(stage: Stage, given: Given): Promise<Facts> {
     billed: model.billed(),
     leftovers,
   }
-}
-
-/** No disturbance of plain processes may end a mesh that was ready. A start may fail on a full disk. */
-function endedAlone({ supervisor, ground }: Stage): Finding[] {
-  if (ground.kind !== 'process') return []
-  return supervisor.instances
-    .slice(0, -1)
-    .filter((instance) => !instance.killed && instance.readyAt !== null)
-    .map((instance) => ({
-      check: 'ended-by-itself',
-      what: `instance ${instance.number} of the mesh ended without being killed`,
-      evidence: lastWords(instance).split('\n'),
-    }))
 }
 
 /** Path of the copy of the home that is made before its reset. */
