@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer as createPlainServer } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { createSecureServer } from 'node:http2'
+import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -19,7 +19,12 @@ export interface PackageSite {
   readonly tlsPort: number
   /** The self-signed certificate, PEM. */
   readonly certificate: string
-  readonly requests: { readonly url: string; readonly headers: IncomingMessage['headers'] }[]
+  readonly requests: {
+    readonly url: string
+    readonly headers: IncomingMessage['headers']
+    /** The version of HTTP. */
+    readonly version: string
+  }[]
   close(): Promise<void>
 }
 
@@ -35,7 +40,7 @@ export async function startPackageSite(host: string, password = ''): Promise<Pac
   const files = { tarball: await npmTarball(), wheel: await readFile(join(folder, wheelName)) }
   const requests: PackageSite['requests'] = []
   const answer: RequestListener = (request, response) => {
-    requests.push({ url: request.url ?? '', headers: request.headers })
+    requests.push({ url: request.url ?? '', headers: request.headers, version: request.httpVersion })
     const url = new URL(request.url ?? '/', 'http://site')
     if (url.pathname.startsWith('/locked/')) {
       const given = Buffer.from(
@@ -51,8 +56,15 @@ export async function startPackageSite(host: string, password = ''): Promise<Pac
     } else if (url.pathname.startsWith('/repository.git')) void serveGit(folder, request, response)
     else serveFile(files, { url, request, response })
   }
-  const servers = [createPlainServer(answer), createTlsServer({ key, cert: certificate }, answer)] as const
+  // Its requests and answers have the form of those of HTTP/1.1, which it also speaks.
+  const both = answer as unknown as Parameters<typeof createSecureServer>[1]
+  const servers = [
+    createPlainServer(answer),
+    createSecureServer({ key, cert: certificate, allowHTTP1: true }, both),
+  ] as const
+  const open = new Set<Socket>()
   for (const server of servers) {
+    server.on('connection', (socket: Socket) => open.add(socket.on('error', () => {})))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
   }
   const portOf = (server: (typeof servers)[number]) => (server.address() as AddressInfo).port
@@ -62,8 +74,8 @@ export async function startPackageSite(host: string, password = ''): Promise<Pac
     certificate,
     requests,
     close: async () => {
+      for (const socket of open) socket.destroy()
       for (const server of servers) {
-        server.closeAllConnections()
         await new Promise((resolve) => server.close(resolve))
       }
       await rm(folder, { recursive: true, force: true })
@@ -71,10 +83,20 @@ export async function startPackageSite(host: string, password = ''): Promise<Pac
   }
 }
 
-export async function makeCertificate(folder: string, host: string): Promise<[string, string]> {
+/** `more` are further names in the certificate. */
+export async function makeCertificate(
+  folder: string,
+  host: string,
+  more: readonly string[] = [],
+): Promise<[string, string]> {
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
   const form = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ')
-  const named = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`]
+  const named = [
+    '-subj',
+    `/CN=${host}`,
+    '-addext',
+    `subjectAltName=${[host, ...more].map((name) => `DNS:${name}`).join(',')}`,
+  ]
   await run('openssl', [...form, ...named, '-keyout', key, '-out', certificate])
   return [await readFile(key, 'utf8'), await readFile(certificate, 'utf8')]
 }
@@ -133,7 +155,7 @@ function serveFile(
   files: Files,
   { url, request, response }: { url: URL; request: IncomingMessage; response: ServerResponse },
 ): void {
-  const origin = `${'encrypted' in request.socket ? 'https' : 'http'}://${request.headers.host}`
+  const origin = `${'encrypted' in request.socket ? 'https' : 'http'}://${request.headers.host ?? String(request.headers[':authority'])}`
   const json = (value: object) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
   switch (url.pathname) {
@@ -142,7 +164,7 @@ function serveFile(
     case '/large':
       return void response.end(Buffer.alloc(8 * 1024 * 1024, 'x'))
     case '/echo':
-      return void json(request.headers)
+      return void json(Object.fromEntries(Object.entries(request.headers)))
     case '/hold':
       return void response.writeHead(200).write('begun\n')
     case '/inside':
@@ -192,7 +214,7 @@ async function npmTarball(): Promise<Buffer> {
 }
 
 /** A minimal package that pip installs, written with Python's zipfile module. */
-const makeWheel = `
+export const makeWheel = `
 import sys, zipfile
 info = 'far_wheel-1.0.dist-info/'
 files = {

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { channelStates } from './channels-api.ts'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { pinnedHostSchema } from './inspection-api.ts'
 import { rungViewSchema } from './isolation.ts'
 import { journalReportSchema } from './journal-api.ts'
 import { wallReportSchema } from './mesh-human-api.ts'
@@ -23,6 +24,11 @@ export const meshInternalEndpoints = {
     method: 'GET',
     path: '/internal/channels/troubled',
     summary: 'List enabled chat platforms that have a problem, with its repair.',
+  },
+  egressPinned: {
+    method: 'GET',
+    path: '/internal/egress/pinned',
+    summary: 'List inspected hosts whose programs seem to accept only the host’s own certificate.',
   },
   agentData: {
     method: 'GET',
@@ -69,6 +75,13 @@ export const meshInternalApi = {
           repair: z.string(),
         }),
       ),
+    }),
+  },
+  egressPinned: {
+    response: z.strictObject({
+      inspected: z.int(),
+      tunnels: z.array(z.string()),
+      pinned: z.array(pinnedHostSchema),
     }),
   },
   agentData: {},

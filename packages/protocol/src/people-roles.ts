@@ -193,6 +193,7 @@ export const rolesOfRoutes = {
   'PUT /api/credentials/{name}': 'owner',
   'PUT /api/credentials/{name}/binding': 'owner',
   'PUT /api/egress/inspection/{host}': 'owner',
+  'PUT /api/egress/tunnels/{host}': 'owner',
   'PUT /api/projects/{name}/text': 'owner',
   'GET /api/wallet': 'owner',
   'GET /api/wallet/addresses': 'owner',

@@ -135,6 +135,8 @@ export interface InspectionHarness extends ProxyHarness {
   /** The authority of the fleet, which programs of its agents trust. */
   readonly fleet: Authority
   readonly failures: { readonly host: string; readonly why: string }[]
+  /** The hosts of connections on which a request arrived. */
+  readonly served: string[]
   readonly decided: { readonly method: string; readonly path: string }[]
   /** Opens an inspected connection as a program does. */
   open(target: string, tls?: ConnectionOptions, token?: string): Promise<TLSSocket>
@@ -154,6 +156,7 @@ export async function anInspectingProxy(
 ): Promise<InspectionHarness> {
   const fleet = await anAuthority('a fleet')
   const failures: { host: string; why: string }[] = []
+  const served: string[] = []
   const decided: { method: string; path: string }[] = []
   const plain: InspectedServerDeps['takeTurn'] = () => ({
     fill: (headers) => ({ headers }),
@@ -175,6 +178,7 @@ export async function anInspectingProxy(
     },
     secure: createSecureServer([options.outside.certificate]),
     onHandshakeFailed: ({ destination }, why) => void failures.push({ host: destination.host, why }),
+    onServed: ({ destination }) => void served.push(destination.host),
     newRequestId: () => 'request-1',
     ...(options.stalledStreamMs === undefined ? {} : { stalledStreamMs: options.stalledStreamMs }),
     clock: systemClock,
@@ -205,6 +209,7 @@ export async function anInspectingProxy(
     ...proxy,
     fleet,
     failures,
+    served,
     decided,
     open,
     send: async (target, text, tls) => {

@@ -33,9 +33,18 @@ export function addEgressCommand(program: Command, deps: CliDeps): void {
     .addHelpText('after', '\nExample:\n  $ flotilla egress inspect github.com api.github.com')
     .action(commandAction(deps, inspect))
   egress
+    .command('tunnel')
+    .summary('keep hosts tunnels')
+    .description(
+      'These hosts stay tunnels, also below an inspected *.domain: for programs that accept only the certificate of the host. The mesh cannot read a tunnel and inserts no credentials in it.',
+    )
+    .argument('<host...>', 'hosts as flotilla egress list or flotilla doctor shows them')
+    .addHelpText('after', '\nExample:\n  $ flotilla egress tunnel updates.example.org')
+    .action(commandAction(deps, tunnel))
+  egress
     .command('remove')
     .summary('stop inspecting hosts')
-    .description('Connections to these hosts become tunnels again.')
+    .description('These hosts are removed from both lists: their connections are tunnels again.')
     .argument('<host...>', 'hosts as flotilla egress list shows them')
     .addHelpText('after', '\nExample:\n  $ flotilla egress remove github.com')
     .action(commandAction(deps, remove))
@@ -54,6 +63,14 @@ async function inspect(context: CommandContext, line: CommandLine): Promise<void
   context.terminal.hint('Running agents use this from their next run on.')
 }
 
+async function tunnel(context: CommandContext, line: CommandLine): Promise<void> {
+  const client = await context.mesh()
+  let view: InspectionView | null = null
+  for (const host of line.operands)
+    view = await client.call('tunnelHost', { params: { host }, signal: context.signal })
+  if (view !== null) show(context, view)
+}
+
 async function remove(context: CommandContext, line: CommandLine): Promise<void> {
   const client = await context.mesh()
   let view: InspectionView | null = null
@@ -65,6 +82,7 @@ async function remove(context: CommandContext, line: CommandLine): Promise<void>
 const whys: Readonly<Record<InspectionView['failures'][number]['why'], string>> = {
   untrusted: 'does not trust the authority of the fleet: it pins a certificate, or its run began before',
   closed: 'closed the connection during the handshake',
+  unused: 'completed TLS and closed the connection without a request: it may compare the certificate itself',
   'wrong-name': 'named another host in TLS than in its request to the proxy',
   'no-tls': 'did not send TLS that the mesh supports',
 }
@@ -83,9 +101,16 @@ function show(context: CommandContext, view: InspectionView): void {
         view.hosts.map((host) => [host]),
       ),
     )
+  if (view.tunnels.length > 0) {
+    const rows = view.tunnels.map((host) => [host])
+    terminal.print('', ...renderTable([{ title: 'STAYS A TUNNEL' }], rows))
+  }
   if (view.failures.length === 0) return
   const titles = ['AGENT', 'HOST', 'TIMES', 'THE PROGRAM'].map((title) => ({ title }))
   const rows = view.failures.map((one) => [one.agent_id, one.host, `${one.count}`, whys[one.why]])
   terminal.print('', ...renderTable(titles, rows))
-  terminal.hint('A host whose programs accept only their own certificate: flotilla egress remove HOST')
+  for (const { host, agent_ids: agents, count } of view.pinned)
+    terminal.hint(
+      `Programs of ${agents.join(', ')} closed ${count} connections to ${host} because of its certificate. If they accept only the host's own: flotilla egress tunnel ${host}`,
+    )
 }

@@ -17,6 +17,8 @@ describe('a placeholder', () => {
     [value, /^ghp_[A-Za-z0-9]{36}$/],
     ['npm_0123456789abcdefghijklmnopqrstuvwxyz', /^npm_[A-Za-z0-9]{36}$/],
     ['glpat-0123456789abcdefghij', /^glpat-[A-Za-z0-9]{20}$/],
+    ['AKIAIOSFODNN7EXAMPLE', /^AKIA[A-Z2-7]{16}$/],
+    ['wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY', /^[A-Za-z0-9]{40}$/],
     ['my own password 17', /^flotilla_[A-Za-z0-9]{40}$/],
   ])('a placeholder for a value like %s has its form and none of its characters', (text, form) => {
     const made = placeholderFor('a secret', { agentId: 'scout', name: 'x', value: text })

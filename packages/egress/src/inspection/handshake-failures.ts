@@ -1,15 +1,26 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { HandshakeFailure, InspectionView } from '@flotilla/protocol/inspection-api'
+import type { HandshakeFailure, InspectionView, PinnedHost } from '@flotilla/protocol/inspection-api'
 
 /** How many pairs of agent and host are remembered; the oldest is dropped. */
 const failuresMax = 200
 
 type Failure = InspectionView['failures'][number]
 
+/** After how many connections that an agent's programs closed for the certificate their host is reported as pinned. */
+const pinnedFrom = 3
+/** Reasons by which a program can show that it does not accept the certificate of the fleet. */
+const ofCertificate: readonly HandshakeFailure[] = ['untrusted', 'closed', 'unused']
+/** Reasons that a program which uses the host also has now and then. */
+const mayBeChance: readonly HandshakeFailure[] = ['closed', 'unused']
+
 /** Remembers in memory which clients did not complete TLS with the mesh, for the owner. */
 export interface HandshakeFailures {
-  /** Returns true for the first failure of this agent, host and reason. */
-  note(agentId: string, host: string, why: HandshakeFailure): boolean
+  /** Returns what is worth a line in the log: the first failure of this kind, and a host that seems to be pinned. */
+  note(agentId: string, host: string, why: HandshakeFailure): 'first' | 'pinned' | null
+  /** A program of the agent accepted the certificate and sent a request. */
+  served(agentId: string, host: string): void
+  /** Hosts whose programs seem to accept only the host's own certificate. */
+  pinned(): PinnedHost[]
   /** Latest first. */
   list(): Failure[]
   forget(agentId: string): void
@@ -18,6 +29,9 @@ export interface HandshakeFailures {
 export function createHandshakeFailures({ clock }: { readonly clock: Clock }): HandshakeFailures {
   /** In the order of the latest failure. */
   const failures = new Map<string, Failure>()
+  /** How often programs of the agent closed connections to the host because of the certificate. */
+  const countOf = (agentId: string, host: string) =>
+    ofCertificate.reduce((sum, why) => sum + (failures.get([agentId, host, why].join(' '))?.count ?? 0), 0)
   return {
     note: (agentId, host, why) => {
       const key = [agentId, host, why].join(' ')
@@ -34,7 +48,25 @@ export function createHandshakeFailures({ clock }: { readonly clock: Clock }): H
         if (failures.size <= failuresMax) break
         failures.delete(oldest)
       }
-      return known === undefined
+      if (ofCertificate.includes(why) && countOf(agentId, host) === pinnedFrom) return 'pinned'
+      return known === undefined ? 'first' : null
+    },
+    served: (agentId, host) => {
+      for (const why of mayBeChance) failures.delete([agentId, host, why].join(' '))
+    },
+    pinned: () => {
+      const hosts = new Map<string, PinnedHost>()
+      for (const { agent_id: agentId, host, why } of failures.values()) {
+        const known = hosts.get(host)
+        const count = countOf(agentId, host)
+        if (!ofCertificate.includes(why) || count < pinnedFrom || known?.agent_ids.includes(agentId)) continue
+        hosts.set(host, {
+          host,
+          agent_ids: [...(known?.agent_ids ?? []), agentId],
+          count: (known?.count ?? 0) + count,
+        })
+      }
+      return [...hosts.values()]
     },
     list: () => [...failures.values()].toReversed(),
     forget: (agentId) => {

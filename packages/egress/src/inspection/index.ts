@@ -18,7 +18,7 @@ import { createHostCertificates } from './authority/host-certificates.ts'
 import { openAuthority } from './authority/open-authority.ts'
 import { createHandshakeFailures } from './handshake-failures.ts'
 import { createManageInspection } from './manage-inspection.ts'
-import { inspectionPeopleRoutes } from './people.routes.ts'
+import { inspectionInternalRoutes, inspectionPeopleRoutes } from './people.routes.ts'
 import { placeholderFiles } from './programs/placeholder-files.ts'
 import { readPublicAuthorities, trustedFiles } from './programs/trusted-files.ts'
 import { createInspectedServer } from './terminate/inspected-server.ts'
@@ -70,7 +70,8 @@ export async function inspectionModule(kernel: EgressKernel, needs: InspectionNe
   })
   needs.approvals.addKind(programRequestKind, asked.kind)
   needs.egress.inspectBy({
-    isInspected: (host) => listNamesHost(hosts(), host),
+    isInspected: (host) =>
+      listNamesHost(hosts(), host) && !listNamesHost(kernel.settings().egress.tunnel_hosts, host),
     serve: createInspectedServer({
       certificateOf: createHostCertificates({ authority, clock }),
       takeTurn,
@@ -78,17 +79,32 @@ export async function inspectionModule(kernel: EgressKernel, needs: InspectionNe
       secure,
       onHandshakeFailed: ({ identity, destination }, why) => {
         const { agentId } = identity.caller
-        if (!failures.note(agentId, destination.host, why)) return
-        log.warn(
-          { agentId, host: destination.host, why },
-          'a program did not complete TLS for an inspected host; its connection was closed',
-        )
+        const { host } = destination
+        const noted = failures.note(agentId, host, why)
+        if (noted === 'pinned')
+          log.warn(
+            { agentId, host, why },
+            'programs of an agent do not accept the certificate of the fleet for an inspected host; next: run flotilla egress tunnel with the host if they accept only its own certificate',
+          )
+        // One connection without a request is no failure.
+        else if (noted === 'first' && why !== 'unused')
+          log.warn(
+            { agentId, host, why },
+            'a program did not complete TLS for an inspected host; its connection was closed',
+          )
       },
+      onServed: ({ identity, destination }) => failures.served(identity.caller.agentId, destination.host),
       newRequestId: randomUUID,
       clock,
       log,
     }),
   })
   const manage = createManageInspection({ ...kernel, settingsFile: needs.settingsFile, authority, failures })
-  return { api: {}, routes: { people: (surface) => inspectionPeopleRoutes(surface, manage) } }
+  return {
+    api: {},
+    routes: {
+      people: (surface) => inspectionPeopleRoutes(surface, manage),
+      internal: (surface) => inspectionInternalRoutes(surface, manage),
+    },
+  }
 }

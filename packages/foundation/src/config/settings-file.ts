@@ -82,6 +82,11 @@ const egressSchema = z.strictObject({
    */
   inspected_hosts: z.array(inspectedHost).max(200).default([]),
   /**
+   * Hosts that stay tunnels although `inspected_hosts` contains them, because programs accept only their own
+   * certificate.
+   */
+  tunnel_hosts: z.array(inspectedHost).max(200).default([]),
+  /**
    * How long a program's request to an inspected host is held open while a person is asked about it, in seconds. With
    * 0 the program gets an error at once. The request is kept for the person in both cases.
    */

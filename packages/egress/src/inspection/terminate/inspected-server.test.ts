@@ -326,6 +326,19 @@ describe('attacks on an inspected connection', () => {
     expect(proxy.failures).toEqual([{ host, why: 'untrusted' }])
   })
 
+  test('a client that completes TLS and leaves without a request is reported, and one with a request is not', async () => {
+    const { proxy, target, get } = await aPair()
+    const client = await proxy.open(target)
+    client.end()
+    await eventually('it is reported', async () => proxy.failures.length > 0)
+    expect(proxy.failures).toEqual([{ host, why: 'unused' }])
+    expect(proxy.served).toEqual([])
+    await get('GET /')
+    await eventually('closed', async () => proxy.openTunnels() === 0)
+    expect(proxy.failures).toHaveLength(1)
+    expect(proxy.served).toEqual([host])
+  })
+
   test('plain HTTP to an inspected host is refused', async () => {
     const { proxy, target, requests } = await aPair()
     const { socket } = await proxy.tunnel(target)

@@ -41,6 +41,8 @@ export interface InspectedServerDeps extends ServeRequestDeps {
   readonly certificateOf: CertificateOf
   readonly secure: SecureServer
   readonly onHandshakeFailed: (connection: InspectedConnection, why: HandshakeFailure) => void
+  /** A program that trusts the mesh has sent a request. */
+  readonly onServed: (connection: InspectedConnection) => void
   readonly clock: Clock
   /** How long an answer over HTTP/2 may wait for a client that does not read it, in milliseconds. */
   readonly stalledStreamMs?: number
@@ -98,6 +100,7 @@ export function createInspectedServer(
     const session = sessions.get(client)
     if (!session) return void client.destroy()
     const { connection, upstream, signal } = session
+    session.onRequest()
     const { destination } = connection
     const path = request.url ?? '/'
     let turn: RequestTurn | null = null
@@ -176,11 +179,19 @@ export function createInspectedServer(
       const { client } = accepted
       const program = protocolOf(client)
       protocols.chose(agentId, destination, { server: upstream.protocol, program })
-      const session = { connection, upstream, signal }
+      let isUsed = false
+      const onRequest = () => {
+        if (isUsed) return
+        isUsed = true
+        deps.onServed(connection)
+      }
+      const session = { connection, upstream, signal, onRequest }
       sessions.set(client, session)
       if (program === 'h2') serveStreams(client, session)
       else server.emit('connection', client)
       await endOf(client, signal)
+      // A program that compares the certificate itself completes TLS and leaves without a request.
+      if (!isUsed && !tunnel.signal.aborted) deps.onHandshakeFailed(connection, 'unused')
     } finally {
       await upstream.close()
     }

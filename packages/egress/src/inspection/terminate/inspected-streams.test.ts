@@ -5,6 +5,7 @@ import type {
   ClientHttp2Stream,
   Http2ServerRequest,
   Http2ServerResponse,
+  ServerHttp2Stream,
 } from 'node:http2'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Problem } from '@flotilla/protocol/problem'
@@ -79,7 +80,7 @@ async function answerOf(stream: ClientHttp2Stream): Promise<Answer> {
 const get = (session: ClientHttp2Session, path: string, more: Record<string, string> = {}) =>
   answerOf(session.request({ ':path': path, ...more }))
 
-async function bodyOf(request: AsyncIterable<unknown>): Promise<Buffer> {
+async function bodyOf(request: AsyncIterable<unknown> | Iterable<unknown>): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks)
@@ -146,7 +147,7 @@ describe('an inspected connection over HTTP/2', () => {
       if (request.url === '/trailers') return
       response.writeHead(request.method === 'HEAD' ? 200 : 204, { 'x-a': 'b' }).end()
     })
-    site.server.on('stream', (stream, headers) => {
+    site.server.on('stream', (stream: ServerHttp2Stream, headers) => {
       if (headers[':path'] === '/trailers')
         stream.respond({ ':status': 200, 'grpc-status': '5' }, { endStream: true })
     })
@@ -236,7 +237,7 @@ describe('an inspected connection over HTTP/2', () => {
 
   test('a request that a rule asks for is kept whole, and its stream can wait for the answer', async () => {
     const kept: { asked: AskedRequest; body: Buffer }[] = []
-    const decision = { verdict: 'ask', rule: 'push', reason: 'A push.' } as const
+    const decision = { verdict: 'ask', rule: 'push', line: 2, reason: 'A push.' } as const
     const { session, requests } = await aPair(undefined, {
       takeTurn: () => ({ ...plainTurn, fill: () => ({ asked: { decision, credentials: [] } }) }),
       ask: async (asked) => {

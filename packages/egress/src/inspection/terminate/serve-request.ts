@@ -12,6 +12,8 @@ export interface Session {
   readonly connection: InspectedConnection
   readonly upstream: Upstream
   readonly signal: AbortSignal
+  /** Called for each request that the program sends. */
+  readonly onRequest: () => void
 }
 
 /** A request of a program in one version of HTTP, and how it is answered. */
@@ -44,7 +46,8 @@ export interface ServeRequestDeps {
 export type ServeRequest = (session: Session, exchange: ProgramExchange) => Promise<void>
 
 export function createServeRequest(deps: ServeRequestDeps): ServeRequest {
-  return async ({ connection }, exchange) => {
+  return async ({ connection, onRequest }, exchange) => {
+    onRequest()
     const { destination, identity, tunnel } = connection
     const { signal } = exchange
     let turn: RequestTurn | null = null

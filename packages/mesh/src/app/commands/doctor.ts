@@ -24,6 +24,7 @@ import {
   failure,
   fileFindings,
   homeFinding,
+  inspectionFindings,
   isolationFindings,
   modelFindings,
   ok,
@@ -77,7 +78,13 @@ async function allFindings(context: CommandContext, paths: DataPaths): Promise<r
     await journal(paths, context),
     money(paths),
     ...(mesh
-      ? [await ready(mesh), ...(await walls(mesh)), ...(await browsers(mesh)), ...(await channels(mesh))]
+      ? [
+          await ready(mesh),
+          ...(await walls(mesh)),
+          ...(await browsers(mesh)),
+          ...(await channels(mesh)),
+          ...(await inspection(mesh)),
+        ]
       : [ok('walls', 'the mesh is not running; the isolation checks run when it starts')]),
   ]
 }
@@ -378,6 +385,22 @@ async function channels(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
       warning(
         'channel',
         `the mesh did not report the state of its channels: ${reason(error)}`,
+        'Read the log of the mesh: flotilla logs.',
+      ),
+    ]
+  }
+}
+
+async function inspection(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
+  try {
+    return inspectionFindings(
+      meshInternalApi.egressPinned.response.parse(await askMesh(mesh, meshInternalEndpoints.egressPinned)),
+    )
+  } catch (error) {
+    return [
+      warning(
+        'inspection',
+        `the mesh did not report its inspected hosts: ${reason(error)}`,
         'Read the log of the mesh: flotilla logs.',
       ),
     ]
