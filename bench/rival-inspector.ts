@@ -31,6 +31,8 @@ export async function startRivalInspector(folder: string): Promise<RivalInspecto
     { stdio: 'ignore' },
   )
   const ended = once(child, 'close')
+  // A program that is not installed rejects this too; `spawn` below reports it.
+  ended.catch(() => {})
   await once(child, 'spawn')
   const close = async () => {
     child.kill()
