@@ -28,8 +28,7 @@ export function forwardStream(
     const reply = await sendForwarded(send, forwarded, body)
     reply.body.on('error', () => {})
     const headers = answer.headers(returnedHeaders(reply.headers))
-    // A stream without progress is one that the client does not read.
-    stream.setTimeout(stalledMs, () => stream.destroy(stalled()))
+    endIfStalled(stream, stalledMs)
     if (method === 'HEAD' || bodiless.includes(reply.status)) {
       reply.body.resume()
       stream.respond(streamHeaders(reply.status, headers), { endStream: true })
@@ -46,7 +45,7 @@ export function forwardStream(
 /** Answers a program whose request was approved while it waited. */
 export function answerKeptStream(stream: ServerHttp2Stream, kept: KeptAnswer): void {
   if (stream.destroyed) return
-  stream.setTimeout(http2Limits.stalledStreamMs, () => stream.destroy(stalled()))
+  endIfStalled(stream, http2Limits.stalledStreamMs)
   const headers = [...withoutLength(kept.headers), 'content-length', `${kept.body.length}`]
   stream.respond(streamHeaders(kept.status, headers), { waitForTrailers: true })
   stream.once('wantTrailers', () => finish(stream, kept.trailers))
@@ -81,8 +80,12 @@ function finish(stream: ServerHttp2Stream, raw: readonly string[]): void {
   if (!stream.endAfterHeaders && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
 }
 
-function stalled(): Problem {
-  return new Problem('client-gone', { detail: 'the program does not read the answer' })
+/** Resets a stream whose client does not read what waits for it; a server that sends nothing may take longer. */
+function endIfStalled(stream: ServerHttp2Stream, ms: number): void {
+  stream.setTimeout(ms, () => {
+    if (stream.writableLength > 0)
+      stream.destroy(new Problem('client-gone', { detail: 'the program does not read the answer' }))
+  })
 }
 
 function streamHeaders(status: number, raw: readonly string[]): string[] {

@@ -200,6 +200,20 @@ describe('an inspected connection over HTTP/2', () => {
     expect(answer.body.toString()).toBe('enough')
   })
 
+  test('a program that waits for a sign before it sends its body gets it', async () => {
+    const { session } = await aPair((request, response) => void request.pipe(response))
+    const stream = session.request({ ':method': 'POST', ':path': '/', expect: '100-continue' })
+    stream.once('continue', () => stream.end('a body'))
+    expect((await answerOf(stream)).body.toString()).toBe('a body')
+  })
+
+  test('headers with other letters than those of ASCII pass as they are', async () => {
+    const { session, requests } = await aPair()
+    const written = Buffer.from('é€', 'utf8').toString('latin1')
+    expect((await get(session, '/', { 'x-own': written })).status).toBe(200)
+    expect(requests[0]?.headers['x-own']).toBe(written)
+  })
+
   test('an answer that the server breaks off does not look complete', async () => {
     const { session } = await aPair((_request, response) => {
       response.write('half')

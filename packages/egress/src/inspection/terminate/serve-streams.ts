@@ -50,6 +50,8 @@ export function createServeStreams(deps: {
           if (typeof leave === 'string') throw tooManyStreams()
           const { method, path, rawHeaders } = readStreamRequest(raw, destination)
           const { headers } = inspectedRequestHeaders({ rawHeaders }, shownHost(destination))
+          if (hasBody && stream.sentHeaders === undefined && asksToContinue(rawHeaders))
+            stream.additionalHeaders({ ':status': 100 })
           return { method, path, headers, hasBody }
         },
         body: stream,
@@ -99,6 +101,11 @@ export function createServeStreams(deps: {
     client.allowHalfOpen = false
     server.emit('connection', client)
   }
+}
+
+/** Whether the program waits for a sign before it sends the body, which Node answers itself in HTTP/1.1. */
+function asksToContinue(raw: readonly string[]): boolean {
+  return raw.some((text, at) => at % 2 === 0 && text === 'expect' && raw[at + 1] === '100-continue')
 }
 
 function tooManyStreams(): Problem {
