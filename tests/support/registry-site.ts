@@ -9,7 +9,6 @@ import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { freePort } from '../../bench/free-port.ts'
 import { eventually } from './eventually.ts'
@@ -17,8 +16,6 @@ import { makeCertificate, makeWheel } from './package-site.ts'
 
 const run = promisify(execFile)
 const version = '6.10.4'
-/** The npm of the checkout's own Node. */
-const npm = join(dirname(fileURLToPath(import.meta.url)), '../../node_modules/.bin/npm')
 
 export interface SeenRequest {
   readonly version: string
@@ -144,9 +141,7 @@ async function startVerdaccio(folder: string) {
       overrides: { 'node-fetch': '2.7.0' },
     }
     await writeFile(join(fresh, 'package.json'), JSON.stringify(manifest))
-    await run(process.execPath, [npm, 'install', '--ignore-scripts', '--no-audit', '--no-fund'], {
-      cwd: fresh,
-    })
+    await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: fresh })
     await mkdir(dirname(place), { recursive: true })
     await run('cp', ['-r', fresh, `${place}.new`])
     await rename(`${place}.new`, place)

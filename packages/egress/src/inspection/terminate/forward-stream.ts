@@ -34,7 +34,7 @@ export function forwardStream(
       stream.respond(streamHeaders(reply.status, headers), { endStream: true })
     } else {
       stream.respond(streamHeaders(reply.status, headers), { waitForTrailers: true })
-      stream.once('wantTrailers', () => finish(stream, answer.headers(reply.trailers())))
+      stream.once('wantTrailers', () => finish(stream, () => answer.headers(reply.trailers())))
       const filter = answer.body(reply.headers)
       await (filter === null ? pipeline(reply.body, stream) : pipeline(reply.body, filter, stream))
     }
@@ -48,7 +48,7 @@ export function answerKeptStream(stream: ServerHttp2Stream, kept: KeptAnswer): v
   endIfStalled(stream, http2Limits.stalledStreamMs)
   const headers = [...withoutLength(kept.headers), 'content-length', `${kept.body.length}`]
   stream.respond(streamHeaders(kept.status, headers), { waitForTrailers: true })
-  stream.once('wantTrailers', () => finish(stream, kept.trailers))
+  stream.once('wantTrailers', () => finish(stream, () => kept.trailers))
   stream.end(kept.body)
 }
 
@@ -66,18 +66,26 @@ export function refuseStream(
   if (stream.headersSent) return void stream.destroy(new Error(refused.text))
   const { connection: _, ...headers } = refused.headers
   stream.respond(streamHeaders(refused.status, Object.entries(headers).flat()), { waitForTrailers: true })
-  stream.once('wantTrailers', () => finish(stream, []))
+  stream.once('wantTrailers', () => finish(stream, () => []))
   stream.end(refused.text)
 }
 
-/** Ends the answer with its trailers, and asks a client that still sends a body to stop. */
-function finish(stream: ServerHttp2Stream, raw: readonly string[]): void {
-  if (stream.destroyed) return
-  const trailers: Record<string, string[]> = {}
-  for (let at = 0; at + 1 < raw.length; at += 2)
-    (trailers[raw[at]?.toLowerCase() ?? ''] ??= []).push(raw[at + 1] ?? '')
-  stream.sendTrailers(trailers)
-  if (!stream.endAfterHeaders && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
+/**
+ * Ends the answer with its trailers, and asks a client that still sends a body to stop. Trailers that cannot be written
+ * reset the stream: nothing else would catch an error here.
+ */
+function finish(stream: ServerHttp2Stream, trailersOf: () => readonly string[]): void {
+  if (stream.destroyed || stream.closed) return
+  try {
+    const raw = trailersOf()
+    const trailers: Record<string, string[]> = {}
+    for (let at = 0; at + 1 < raw.length; at += 2)
+      (trailers[raw[at]?.toLowerCase() ?? ''] ??= []).push(raw[at + 1] ?? '')
+    stream.sendTrailers(trailers)
+    if (!stream.endAfterHeaders && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
+  } catch (error) {
+    stream.destroy(error instanceof Error ? error : new Error('invalid trailers'))
+  }
 }
 
 /** Resets a stream whose client does not read what waits for it; a server that sends nothing may take longer. */

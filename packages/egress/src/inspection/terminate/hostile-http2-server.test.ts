@@ -55,7 +55,8 @@ async function aHostileServer(answer: (connection: TLSSocket, stream: number) =>
   stream.on('data', (chunk: Buffer) => (seen.body += chunk.toString()))
   stream.on('error', () => (seen.failed = true))
   await once(stream, 'close').catch(() => {})
-  return { seen, connections }
+  const again = () => proxy.open(`${host}:${port}`, { ALPNProtocols: ['h2'] })
+  return { seen, again }
 }
 
 /** Writes a piece again and again until the mesh has closed the connection. */
@@ -133,6 +134,27 @@ test('a server that sends its answer in DATA frames of one byte is cut off', asy
     await repeat(connection, Buffer.concat(Array.from({ length: 50 }, () => one)))
   })
   expect(seen).toMatchObject({ status: 200, failed: true })
+})
+
+test.each([
+  [
+    'a header twice that may occur once',
+    [
+      ['etag', 'a'],
+      ['etag', 'b'],
+    ],
+  ],
+  ['a pseudo-header', [[':status', '200']]],
+  ['an encoding', [['content-encoding', 'gzip']]],
+] as const)('trailers with %s do not stop the mesh', async (_what, trailers) => {
+  const { seen, again } = await aHostileServer((connection, stream) => {
+    connection.write(frame(frameTypes.headers, flags.endHeaders, stream, ok()))
+    connection.write(frame(frameTypes.data, 0, stream, Buffer.from('a body')))
+    const whole = flags.endHeaders | flags.endStream
+    connection.write(frame(frameTypes.headers, whole, stream, fields(trailers)))
+  })
+  expect(seen.failed || seen.status === 502 || seen.body === 'a body').toBe(true)
+  expect((await again()).alpnProtocol).toBe('h2')
 })
 
 test('a length that the body does not have does not look complete', async () => {

@@ -35,6 +35,7 @@ export function createHttp2Line(deps: {
 
   async function openSession(): Promise<ClientHttp2Session> {
     const socket = await deps.open()
+    if (socket.destroyed) throw new Error('the server closed the connection')
     // A session does not notice the end of a connection that stays open in one direction.
     socket.allowHalfOpen = false
     const session = connect(deps.origin, { ...serverSessionOptions, createConnection: () => socket })
