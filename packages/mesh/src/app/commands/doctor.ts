@@ -358,52 +358,38 @@ async function walls(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
 
 /** Reports browsers of agents that failed; browsers that work give no finding. */
 async function browsers(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
-  try {
-    const reply = meshInternalApi.browsersFailed.response.parse(
-      await askMesh(mesh, meshInternalEndpoints.browsersFailed),
-    )
+  return reported('browser', 'the state of its browsers', async () => {
+    const asked = await askMesh(mesh, meshInternalEndpoints.browsersFailed)
+    const reply = meshInternalApi.browsersFailed.response.parse(asked)
     return [...browserFindings(reply.browsers), ...captchaFindings(reply.captcha_solver)]
-  } catch (error) {
-    return [
-      warning(
-        'browser',
-        `the mesh did not report the state of its browsers: ${reason(error)}`,
-        'Read the log of the mesh: flotilla logs.',
-      ),
-    ]
-  }
+  })
 }
 
 async function channels(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
-  try {
-    const reply = meshInternalApi.channelsTroubled.response.parse(
-      await askMesh(mesh, meshInternalEndpoints.channelsTroubled),
-    )
-    return channelFindings(reply.channels)
-  } catch (error) {
-    return [
-      warning(
-        'channel',
-        `the mesh did not report the state of its channels: ${reason(error)}`,
-        'Read the log of the mesh: flotilla logs.',
-      ),
-    ]
-  }
+  return reported('channel', 'the state of its channels', async () => {
+    const reply = await askMesh(mesh, meshInternalEndpoints.channelsTroubled)
+    return channelFindings(meshInternalApi.channelsTroubled.response.parse(reply).channels)
+  })
 }
 
 async function inspection(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
+  return reported('inspection', 'its inspected hosts', async () => {
+    const reply = await askMesh(mesh, meshInternalEndpoints.egressPinned)
+    return inspectionFindings(meshInternalApi.egressPinned.response.parse(reply))
+  })
+}
+
+/** Returns what the running mesh reports; a warning if it does not. */
+async function reported(
+  id: string,
+  what: string,
+  ask: () => Promise<readonly DoctorFinding[]>,
+): Promise<readonly DoctorFinding[]> {
   try {
-    return inspectionFindings(
-      meshInternalApi.egressPinned.response.parse(await askMesh(mesh, meshInternalEndpoints.egressPinned)),
-    )
+    return await ask()
   } catch (error) {
-    return [
-      warning(
-        'inspection',
-        `the mesh did not report its inspected hosts: ${reason(error)}`,
-        'Read the log of the mesh: flotilla logs.',
-      ),
-    ]
+    const detail = `the mesh did not report ${what}: ${reason(error)}`
+    return [warning(id, detail, 'Read the log of the mesh: flotilla logs.')]
   }
 }
 
