@@ -261,7 +261,11 @@ withEngine(
       const doctor = async () => JSON.stringify((await mesh.command('doctor')).lines)
       expect(await doctor()).toContain(`flotilla egress tunnel ${pinned}`)
       // Nothing of it reached the host, also not as a tunnel.
-      expect(site.requests.filter(({ headers }) => String(headers['host']).startsWith(pinned))).toEqual([])
+      expect(
+        site.requests.filter(({ headers }) =>
+          String(headers[':authority'] ?? headers['host']).startsWith(pinned),
+        ),
+      ).toEqual([])
       await mesh.call(inspectionHumanEndpoints.tunnelHost, { params: { host: pinned } })
       expect(await inside('clerk', ask)).toContain('user-agent')
       expect(await view()).toMatchObject({ hosts: [host], pinned: [], tunnels: [pinned] })
