@@ -130,7 +130,7 @@ const changes: readonly string[] = [
   ...named('blackboard', 'set delete watch unwatch'),
   ...named('cron', 'add set remove run'),
   ...named('credentials', 'set bind unbind remove deny'),
-  ...named('egress', 'inspect remove'),
+  ...named('egress', 'inspect remove tunnel'),
   ...named('wallet', 'init import unlock resume speed-up cancel'),
   ...named('people', 'add change link unlink rotate remove'),
   ...named('channels', 'pair add remove'),
