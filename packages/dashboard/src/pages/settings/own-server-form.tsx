@@ -72,7 +72,7 @@ export function OwnServerForm({ onDone }: { readonly onDone: (model: string) => 
       />
       <ModelField label="Model of the server" value={model} onChange={setModel} names={names} usual={null} />
       <TickField
-        label="Calls are free, because the server is mine. Otherwise set the prices of its models below."
+        label="Calls are free, because the server is mine. Otherwise set the prices under Models and prices."
         checked={isFree}
         onChange={setFree}
       />

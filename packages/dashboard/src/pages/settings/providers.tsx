@@ -38,6 +38,12 @@ export function Providers() {
               <DefaultModel now={setup.data.default_model?.name ?? ''} />
             </div>
           </Card>
+          <KeptProviders providers={setup.data.providers} />
+        </>
+      )}
+      <Models />
+      {setup.data && (
+        <>
           <Card title="Add a provider">
             <div className="body">
               <ProviderForm offers={known} onDone={onDone} />
@@ -48,7 +54,6 @@ export function Providers() {
               <OwnServerForm onDone={onDone} />
             </div>
           </Card>
-          <KeptProviders providers={setup.data.providers} />
           <Card title="Local model servers">
             <div className="body">
               <LocalServers offers={known} onDone={onDone} />
@@ -56,7 +61,6 @@ export function Providers() {
           </Card>
         </>
       )}
-      <Models />
     </>
   )
 }

@@ -8,6 +8,7 @@ import { Markdown } from '../../design/markdown.tsx'
 import { Badge, Card, Code, Failed, Loading } from '../../design/parts.tsx'
 import { FailureNote } from '../../design/repair.tsx'
 import { TaskButtons } from './task-buttons.tsx'
+import { taskStepWords } from './task-step-words.ts'
 import { givenAnew, outcomeTone, taskTone } from './task-offers.ts'
 import { tasksListed } from './tasks-view.tsx'
 import { formatActor } from '@flotilla/protocol/format-actor'
@@ -15,9 +16,12 @@ import { formatActor } from '@flotilla/protocol/format-actor'
 export function TaskDetail({ id }: { readonly id: string }) {
   const found = useMesh('task', { params: { id } })
   const others = useMesh('tasks', { query: { limit: tasksListed } })
+  const failure = useRunFailure(found.data?.task)
   if (found.isPending) return <Loading />
   if (found.error) return <Failed error={found.error} retry={found.refetch} />
   const { task } = found.data
+  // The summary of a task that a problem stopped is this problem, without its repair.
+  const isSameWords = failure !== null && task.summary === `${failure.code}: ${failure.text}`
   return (
     <>
       <div className="row">
@@ -36,7 +40,7 @@ export function TaskDetail({ id }: { readonly id: string }) {
               </div>
             </Card>
           )}
-          {task.summary !== null && (
+          {task.summary !== null && !isSameWords && (
             <Card title={task.state === 'blocked' ? 'What it waits for' : 'Result'}>
               <div className="body stack">
                 <Markdown text={withoutUnconfirmedNote(task.summary)} />
@@ -44,7 +48,7 @@ export function TaskDetail({ id }: { readonly id: string }) {
               </div>
             </Card>
           )}
-          <WhyRunFailed task={task} />
+          {failure !== null && <WhyRunFailed task={task} failure={failure} />}
           {task.feedback !== null && task.feedback !== '' && (
             <Card title="Review">
               <p className="body plain-text">{task.feedback}</p>
@@ -58,24 +62,33 @@ export function TaskDetail({ id }: { readonly id: string }) {
   )
 }
 
-/** The failure of the run that worked on an unfinished task, with its repair. */
-function WhyRunFailed({ task }: { readonly task: TaskDetailView['task'] }) {
-  const isOpen = task.state === 'blocked' || task.state === 'failed'
-  const found = useMesh(
-    'run',
-    { params: { id: task.run_id ?? '' } },
-    { enabled: isOpen && task.run_id !== null },
-  )
+interface RunFailure {
+  readonly text: string
+  readonly code: string
+}
+
+/** Returns the failure of the run that worked on an unfinished task; null without one. */
+function useRunFailure(task: TaskDetailView['task'] | undefined): RunFailure | null {
+  const isOpen = task?.state === 'blocked' || task?.state === 'failed'
+  const runId = task?.run_id ?? null
+  const found = useMesh('run', { params: { id: runId ?? '' } }, { enabled: isOpen && runId !== null })
   const outcome = found.data?.outcome
   if (!isOpen || outcome === undefined || outcome === null || outcome.code === undefined) return null
+  return { text: outcome.text, code: outcome.code }
+}
+
+/** Shows the failure of a task's run with its repair. */
+function WhyRunFailed({
+  task,
+  failure: { text, code },
+}: {
+  readonly task: TaskDetailView['task']
+  readonly failure: RunFailure
+}) {
   return (
     <Card title="Why its run did not finish">
       <div className="body">
-        <FailureNote
-          text={outcome.text}
-          code={outcome.code}
-          of={{ agent: task.assignee, run: task.run_id ?? undefined }}
-        />
+        <FailureNote text={text} code={code} of={{ agent: task.assignee, run: task.run_id ?? undefined }} />
       </div>
     </Card>
   )
@@ -150,7 +163,7 @@ function History({ history }: { readonly history: TaskDetailView['history'] }) {
               <Badge tone={taskTone(state)}>{state}</Badge>
             </span>
             <span className="plain-text">
-              <strong>{formatActor(actor)}</strong> {action}
+              <strong>{formatActor(actor)}</strong> {taskStepWords(action)}
               {words !== '' && <span className="muted"> — {words}</span>}
             </span>
           </li>
