@@ -60,7 +60,11 @@ export function createAgentSizes(deps: {
           detail: `agent ${agentId} was created by agents, and has the size of ${root}`,
           repair: `Change the size of ${root}.`,
         })
-      const value = Object.fromEntries(Object.entries(size).filter(([, limit]) => limit !== undefined))
+      const value = Object.fromEntries(
+        Object.entries(size).flatMap(([name, limit]) =>
+          limit === undefined ? [] : [[name, limit] as const],
+        ),
+      )
       await settingsFile.editAll((settings) => {
         const present = agentSettingsOf(settings, agentId).size ?? {}
         if (seen !== undefined && !isSameAgentSize(present, seen))
