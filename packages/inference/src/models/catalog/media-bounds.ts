@@ -1,6 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { ProviderSetup } from '../providers/provider-setup.ts'
 import type { PromptFound } from '../formats/prompt/prompt-found.ts'
+import { isOpenAi } from '../formats/openai-address.ts'
 
 /** Upper bounds in tokens for content other than text; content without a bound (null) is rejected. */
 export interface MediaBounds {
@@ -64,7 +65,7 @@ function readsDocuments(setup: ProviderSetup): boolean {
     case 'azure':
       return true
     case 'openai-compatible':
-      return new URL(setup.baseUrl).hostname === 'api.openai.com'
+      return isOpenAi(setup.baseUrl)
     case 'mistral':
     case 'cohere':
     case 'scripted':

@@ -51,6 +51,8 @@ test.each([
   ],
   [{ model: 'anthropic/claude-sonnet-4.5' }, { by: 'prefix', takesKey: false }],
   [{ baseUrl: 'https://api.openai.com/v1' }, { by: 'prefix', takesKey: true }],
+  [{ baseUrl: 'https://eu.api.openai.com/v1' }, { by: 'prefix', takesKey: true }],
+  [{ baseUrl: 'https://evil-api.openai.com.test/v1' }, { by: 'prefix', takesKey: false }],
   [
     { baseUrl: 'https://api.openai.com/v1', model: 'gpt-5.5' },
     { by: 'prefix', takesKey: true },

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { promptParts } from '@flotilla/protocol/prompt-parts'
+import { isOpenAi } from './openai-address.ts'
 
 /** How a provider caches the beginning of a prompt. */
 export type PromptCache =
@@ -51,7 +52,7 @@ export function promptCacheOf(at: {
 }): PromptCache {
   const { model, kind, baseUrl } = at
   const minTokens = minTokensOf.find(([pattern]) => pattern.test(model))?.[1] ?? minTokensUsual
-  const takesKey = baseUrl !== null && new URL(baseUrl).hostname === 'api.openai.com'
+  const takesKey = isOpenAi(baseUrl)
   const byMarks = { by: 'marks', mark: 'cache_control', onTools: false, forAnHour: true } as const
   const marks = { ...byMarks, minTokens, takesKey: false }
   if (kind === 'anthropic') return { ...marks, onTools: true }

@@ -6,6 +6,7 @@ import { providerPresets, usageRuleOf } from './provider-presets.ts'
 import type { ProviderPreset } from './provider-presets.ts'
 import type { ChatExtras } from '../formats/translate/fit-chat.ts'
 import type { UsageRule } from '../formats/usage.ts'
+import { isOpenAi } from '../formats/openai-address.ts'
 
 /** The setup of a provider, from settings or from credentials alone, with the credentials that it uses. */
 export type ProviderSetup =
@@ -232,9 +233,4 @@ function checkedUrl(provider: string, text: string): string {
 /** Returns the field in which this server takes the token bound if the client sent none. */
 export function boundFieldAt(baseUrl: string | null): 'max_tokens' | 'max_completion_tokens' {
   return isOpenAi(baseUrl) ? 'max_completion_tokens' : 'max_tokens'
-}
-
-/** Whether this is the address of OpenAI itself, and not of another server with its API. */
-export function isOpenAi(baseUrl: string | null): boolean {
-  return baseUrl !== null && new URL(baseUrl).hostname === 'api.openai.com'
 }
