@@ -54,6 +54,8 @@ export const rivalAgents: readonly RivalAgent[] = [
     environment: (address) => ({
       OPENCODE_DISABLE_AUTOUPDATE: '1',
       OPENCODE_DISABLE_MODELS_FETCH: '1',
+      // Each start installs a package from the registry under a lock, for which the next start waits; here it fails at once.
+      npm_config_registry: 'http://127.0.0.1:1/',
       OPENCODE_CONFIG_CONTENT: JSON.stringify({
         share: 'disabled',
         permission: { bash: 'allow' },
@@ -112,19 +114,38 @@ function runTurn(
 ): Promise<string> {
   const { PATH = '' } = process.env
   const environment = { PATH, HOME: at.home, ...agent.environment(`http://127.0.0.1:${port}`) }
+  const signal = AbortSignal.any([at.signal, AbortSignal.timeout(turnMaxMs)])
   return new Promise((resolve, reject) => {
     const child = spawn(at.program, at.args, {
       cwd: at.home,
       env: environment,
       stdio: ['ignore', 'pipe', 'pipe'],
-      signal: AbortSignal.any([at.signal, AbortSignal.timeout(turnMaxMs)]),
+      detached: true,
     })
+    // A process that the agent left behind has its pipes open, and the bench would wait for it.
+    const endAll = () => endGroup(child.pid)
+    signal.addEventListener('abort', endAll, { once: true })
+    child.once('exit', endAll)
     let said = ''
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => {
         said += text
       })
     child.once('error', reject)
-    child.once('close', () => resolve(said))
+    child.once('close', () => {
+      signal.removeEventListener('abort', endAll)
+      if (signal.aborted) reject(new Error(`${agent.name} did not end its turn: ${said.slice(-400)}`))
+      else resolve(said)
+    })
   })
+}
+
+/** Ends a process that was started as the leader of a group, and all processes that it has started. */
+function endGroup(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // The whole group has ended.
+  }
 }
