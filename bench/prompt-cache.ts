@@ -1,6 +1,8 @@
 import {
+  askCalling,
   beat,
   commandsByTurn,
+  commandsOf,
   converse,
   startBilledMesh,
   wires,
@@ -23,6 +25,52 @@ interface Measured {
   readonly bills: readonly PromptBill[]
   /** Heartbeats that find nothing to do. */
   readonly beats: readonly PromptBill[]
+}
+
+/** A conversation in which the agent finds tools: as references, or as text for a model without a tool search. */
+interface MeasuredFinds {
+  readonly label: string
+  readonly bills: readonly PromptBill[]
+}
+
+/** Turns that find three groups of tools, and call one tool of each. */
+const findingTurns = [
+  ['blackboard', 'list_blackboard'],
+  ['artifacts', 'list_artifacts'],
+  ['subagents', 'list_subagents'],
+] as const
+const commandsAfterFind = 3
+
+/** Claude 3.7 has no tool search at its provider. */
+const findingModels: readonly (readonly [label: string, wire: Wire, model: string])[] = [
+  ['Anthropic, references', 'anthropic', wires.anthropic.model],
+  ['Anthropic, text', 'anthropic', 'claude-3-7-sonnet'],
+  ['OpenAI, text', 'openai', wires.openai.model],
+]
+
+async function measureFinds([label, wire, model]: (typeof findingModels)[number]): Promise<MeasuredFinds> {
+  const provider = await startCachingProvider(wire)
+  try {
+    const mesh = await startBilledMesh(wire, provider, { model })
+    try {
+      const bills: PromptBill[] = []
+      for (const [turn, [group, tool]] of findingTurns.entries()) {
+        const calls = [
+          { call: 'find_tools', input: { query: group } },
+          label.endsWith('references')
+            ? { call: tool, input: {} }
+            : { call: 'call_tool', input: { name: tool, arguments: {} } },
+          ...commandsOf(turn, commandsAfterFind).map((command) => ({ command })),
+        ]
+        bills.push(...(await askCalling(mesh, provider, { agent: 'worker', turn, calls })))
+      }
+      return { label, bills }
+    } finally {
+      await mesh.stop()
+    }
+  } finally {
+    await provider.close()
+  }
 }
 
 export const promptCacheBench: Bench = {
@@ -50,11 +98,17 @@ export const promptCacheBench: Bench = {
         await provider.close()
       }
     }
-    return reportOf(measured)
+    const finds: MeasuredFinds[] = []
+    for (const one of findingModels) {
+      signal.throwIfAborted()
+      progress(`tools that are found: ${one[0]}`)
+      finds.push(await measureFinds(one))
+    }
+    return reportOf(measured, finds)
   },
 }
 
-function reportOf(measured: readonly Measured[]): BenchReport {
+function reportOf(measured: readonly Measured[], finds: readonly MeasuredFinds[]): BenchReport {
   const sum = (bills: readonly PromptBill[], field: keyof PromptBill) =>
     bills.reduce((total, bill) => total + bill[field], 0)
   return {
@@ -91,7 +145,20 @@ function reportOf(measured: readonly Measured[]): BenchReport {
           'The first heartbeat follows the conversation and shares its tools and the beginning of its system prompt.',
         ],
       },
+      {
+        title: `Prompt cache: ${findingTurns.length} turns of a worker that find tools and call them`,
+        columns: ['', 'calls', 'first prompt', 'tokens', 'read', 'written', 'cost'],
+        rows: finds.map(({ label, bills }) => [
+          label,
+          String(bills.length),
+          figure(bills[0]?.tokens ?? Number.NaN, 0),
+          ...(['tokens', 'read', 'written', 'cost'] as const).map((field) => figure(sum(bills, field), 0)),
+        ]),
+        notes: [
+          'With a tool search at the provider, results refer to deferred tools and call_tool is not offered.',
+        ],
+      },
     ],
-    figures: { measured },
+    figures: { measured, finds },
   }
 }

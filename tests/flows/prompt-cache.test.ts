@@ -203,21 +203,33 @@ test.each(['anthropic', 'openai', 'openai-marks'] as const)(
     const ask = (turn: number, calls: Parameters<typeof askCalling>[2]['calls']) =>
       askCalling(mesh, provider, { agent: 'worker', turn, calls })
     const entry = { key: 'output/count', value: 7 }
+    // A provider with a tool search of its own gets found tools as tools.
+    const callOf = (name: string, input: object) =>
+      wire === 'anthropic' ? { call: name, input } : { call: 'call_tool', input: { name, arguments: input } }
     const bills = [
       ...(await ask(0, [
         { command: 'seq 1 1000' },
         { call: 'find_tools', input: { query: 'blackboard' } },
-        { call: 'call_tool', input: { name: 'write_blackboard', arguments: entry } },
+        callOf('write_blackboard', entry),
         { call: 'read_blackboard', input: { key: entry.key } },
       ])),
       ...(await ask(1, [
         { call: 'find_tools', input: { query: 'schedule, artifacts' } },
-        { call: 'call_tool', input: { name: 'list_artifacts', arguments: {} } },
+        callOf('list_artifacts', {}),
       ])),
     ]
     expect(bills).toHaveLength(8)
-    const answers = JSON.stringify(provider.bodies().at(-1)?.['messages'])
+    const { tools, messages } = provider.bodies().at(-1) ?? {}
+    const answers = JSON.stringify(messages)
     expect(answers).toContain('write_blackboard')
+    const references = answers.match(/"tool_reference","tool_name":"(?:write_blackboard|list_artifacts)"/g)
+    expect(references ?? []).toHaveLength(wire === 'anthropic' ? 2 : 0)
+    const deferred = (tools as { name?: string; defer_loading?: boolean }[]).filter(
+      (tool) => tool.defer_loading,
+    )
+    expect(deferred.map(({ name }) => name).includes('write_blackboard')).toBe(wire === 'anthropic')
+    expect(JSON.stringify(tools).includes('"call_tool"')).toBe(wire !== 'anthropic')
+    expect(answers.includes('Call these with call_tool')).toBe(wire !== 'anthropic')
     expect(answers).toMatch(/\\"value\\":\s*7/)
     for (const [at, bill] of bills.entries())
       if (at > 0) expect(bill.read).toBeGreaterThan((bills[at - 1]?.tokens ?? 0) * 0.9)

@@ -29,15 +29,17 @@ interface BilledSettings extends Readonly<Record<string, unknown>> {
   readonly chosen?: Readonly<Record<string, string>>
   /** The window of the models; by default so large that the agent makes no extra call to extract facts. */
   readonly windowTokens?: number
+  /** The name of the model at the provider, in place of the usual one. */
+  readonly model?: string
 }
 
 /** Starts a mesh whose agents use a provider that bills. The caller stops the mesh. */
 export async function startBilledMesh(
   wire: Wire,
   { port }: CachingProvider,
-  { chosen = {}, windowTokens = 1_000_000, ...settings }: BilledSettings = {},
+  { chosen = {}, windowTokens = 1_000_000, model = wires[wire].model, ...settings }: BilledSettings = {},
 ): Promise<MeshProcess> {
-  const { kind, provider, model } = wires[wire]
+  const { kind, provider } = wires[wire]
   const price = { input_per_mtok: 3, cached_input_per_mtok: 0.3, output_per_mtok: 15 }
   const billed = { context: windowTokens, price }
   const mesh = await startMesh({

@@ -33,7 +33,11 @@ const pricesOf = {
 } as const
 
 /** A provider on loopback that plays a script and bills each prompt according to its cached part. */
-export async function startCachingProvider(wire: Wire): Promise<CachingProvider> {
+export async function startCachingProvider(
+  wire: Wire,
+  /** Returns the text with which the provider rejects a request, as an older model would; null to accept it. */
+  { refuses = () => null }: { readonly refuses?: (body: Body) => string | null } = {},
+): Promise<CachingProvider> {
   const prices = pricesOf[wire]()
   const bills: PromptBill[] = []
   const bodies: Body[] = []
@@ -49,6 +53,8 @@ export async function startCachingProvider(wire: Wire): Promise<CachingProvider>
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = (await json(request)) as Body
     bodies.push(body)
+    const refusal = refuses(body)
+    if (refusal !== null) throw new Error(refusal)
     const bill = prices.bill(body)
     bills.push(bill)
     const said = { answer: next(body), round: (rounds += 1), bill }

@@ -1,3 +1,5 @@
+import { expandedPrompt } from './deferred-in-prompt.ts'
+
 /** Bills prompts with cache discounts as providers document them. A token is four bytes. Pure but for the caches. */
 
 const bytesPerToken = 4
@@ -61,10 +63,11 @@ type BlockMark = { readonly ttl?: string }
 /**
  * Anthropic: tools, system and messages in this order. A prefix is cached at each breakpoint that is long enough,
  * and found at a breakpoint or up to 20 blocks before it. A change of tool choice or thinking invalidates the
- * messages' prefix.
+ * messages' prefix. Deferred tools are not part of the prefix; a reference to one counts as its definition.
  */
 export function anthropicPrices(now: () => number = Date.now): PricedPrompts {
-  return markedPrices(anthropic, now)
+  const prices = markedPrices(anthropic, now)
+  return { bill: (body) => prices.bill(expandedPrompt(body)) }
 }
 
 /**

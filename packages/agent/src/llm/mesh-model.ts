@@ -9,6 +9,7 @@ import { createServerSentEventParser } from '@flotilla/protocol/server-sent-even
 import type { ImageStore } from '../images/image-store.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import { createAnswerAssembly } from './assemble-answer.ts'
+import { asFunction, deferredIn } from './deferred-in-request.ts'
 import type { LanguageModel, ModelAnswer, ModelRequest, OnText } from './language-model.ts'
 import { hasImages, wireMessages } from './wire-messages.ts'
 import type { WirePictures } from './wire-messages.ts'
@@ -160,13 +161,15 @@ function refusesImages(problem: Problem): boolean {
 }
 
 async function bodyOf(model: string, request: ModelRequest, pictures: WirePictures): Promise<unknown> {
-  const tools = request.tools.map((definition) => ({ type: 'function', function: definition }))
+  const tools = request.tools.map(asFunction)
+  const deferred = deferredIn(request)
   return {
     model,
-    messages: await wireMessages(request.messages, pictures),
+    messages: await wireMessages(request.messages, pictures, deferred?.found),
     stream: true,
     stream_options: { include_usage: true },
     ...(tools.length > 0 ? { tools, tool_choice: request.mayCallTools ? 'auto' : 'none' } : {}),
+    ...deferred?.members,
     ...(request.answerTokensMax === null ? {} : { max_completion_tokens: request.answerTokensMax }),
   }
 }

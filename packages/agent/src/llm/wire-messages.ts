@@ -16,6 +16,8 @@ type ToolMessage = Extract<PromptMessage, { role: 'tool' }>
 export async function wireMessages(
   messages: readonly PromptMessage[],
   pictures: WirePictures,
+  /** Members that tool messages have beside their text. */
+  extras: ReadonlyMap<PromptMessage, object> = new Map(),
 ): Promise<readonly unknown[]> {
   const wire: unknown[] = []
   let shown: unknown[] = []
@@ -25,7 +27,7 @@ export async function wireMessages(
   }
   for (const message of messages) {
     if (message.role !== 'tool') flush()
-    wire.push(messageOf(message, pictures.seen))
+    wire.push({ ...messageOf(message, pictures.seen), ...extras.get(message) })
     if (message.role === 'tool' && pictures.seen) shown.push(...(await partsOf(message, pictures)))
   }
   flush()
@@ -50,7 +52,7 @@ async function partsOf(message: ToolMessage, { store }: WirePictures): Promise<r
   return [{ type: 'text', text: head }, ...parts]
 }
 
-function messageOf(message: PromptMessage, seen: boolean): unknown {
+function messageOf(message: PromptMessage, seen: boolean): object {
   if (message.role === 'tool') {
     const count = message.images?.length ?? 0
     const note =

@@ -119,7 +119,7 @@ async function create(
     created: name,
     file: `/data/${skillsFolder}/${file}`,
     parameters: checked.parameters,
-    next: `Call it with call_tool, name ${name}.`,
+    next: 'Call it by its name, or with call_tool if you have it.',
   }
 }
 

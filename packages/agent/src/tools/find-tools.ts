@@ -8,6 +8,7 @@ import { defineTool, succeeded } from './tool.ts'
 import type { Tool } from './tool.ts'
 import { listToolGroups } from './tool-group-lines.ts'
 import { offeredDefinitions } from './withheld-tools.ts'
+import { describedHead } from './found-tools.ts'
 
 const queryMaxChars = 200
 const timeoutMs = 30_000
@@ -18,7 +19,8 @@ const answerMaxChars = 12_000
 const moreNamesMax = 40
 
 const noText = sanitizeForPrompt('')
-const noteHead = `${promptParts.tools} find_tools describes them, call_tool calls them:`
+/** The answers of `find_tools` say how to call what they describe: not every model gets `call_tool`. */
+const noteHead = `${promptParts.tools} find_tools describes them:`
 
 export interface ToolFinder {
   /** `find_tools` and `call_tool`. */
@@ -113,7 +115,7 @@ function describe(tools: readonly Tool[], found: ReadonlySet<string>): string {
     } else more.push(name)
   }
   return [
-    'Call these with call_tool:',
+    ...(lines.length > 0 ? [describedHead] : []),
     ...lines,
     ...(known.length > 0 ? [`Described above already: ${known.join(', ')}`] : []),
     ...(more.length > 0 ? [`Not described, find them by name: ${shortList(more)}`] : []),

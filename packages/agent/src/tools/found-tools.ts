@@ -1,7 +1,7 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { findToolName } from '@flotilla/protocol/findable-tools'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import type { PromptMessage } from '../llm/language-model.ts'
+import type { PromptMessage, RequestedCall } from '../llm/language-model.ts'
 import { madeCall } from './made-call.ts'
 
 /**
@@ -15,6 +15,9 @@ const keptMaxChars = 6000
 
 const keptHead = '[Tools that you found before this point. call_tool calls them.]'
 
+/** The first line of a result with definitions, for models that have `call_tool`. */
+export const describedHead = 'Call these with call_tool:'
+
 /** Whether a line of a result is the definition of a tool, and of which. Pure. */
 function toolOfLine(line: string): string | null {
   if (!line.startsWith('{"name":')) return null
@@ -26,21 +29,45 @@ function toolOfLine(line: string): string | null {
   }
 }
 
-/** The definitions in these messages by the tool's name, as they were written; the latest of each tool. Pure. */
-export function foundTools(messages: readonly PromptMessage[]): ReadonlyMap<string, string> {
-  const searchIds = new Set<string>()
-  const found = new Map<string, string>()
-  for (const message of messages) {
-    if (message.role === 'assistant') {
-      for (const call of message.toolCalls) if (madeCall(call).name === findToolName) searchIds.add(call.id)
-      continue
-    }
+/** A message with definitions: a result of `find_tools`, or what a compaction kept of such results. */
+interface Described {
+  readonly message: PromptMessage
+  /** The lines with definitions, by the tool's name. */
+  readonly lines: ReadonlyMap<string, string>
+  /** The other lines, without the first one. */
+  readonly others: readonly string[]
+}
+
+/** Returns the messages that describe tools, in their order. Pure. */
+export function describedTools(messages: readonly PromptMessage[]): readonly Described[] {
+  // A model may use an id again in a later answer, so a result belongs to the answer right before it.
+  let searchIds: ReadonlySet<string> = new Set()
+  return messages.flatMap((message): Described[] => {
+    if (message.role === 'assistant') searchIds = searchesIn(message.toolCalls)
     const isAnswer = message.role === 'tool' && searchIds.has(message.toolCallId)
-    const isKept = isKeptDefinitions(message)
-    if (!isAnswer && !isKept) continue
+    if (!isAnswer && !isKeptDefinitions(message)) return []
+    const lines = new Map<string, string>()
+    const others: string[] = []
     for (const line of message.content.split('\n')) {
       const name = toolOfLine(line)
-      if (name === null) continue
+      if (name !== null) lines.set(name, line)
+      else if (line !== describedHead) others.push(line)
+    }
+    return [{ message, lines, others }]
+  })
+}
+
+function searchesIn(calls: readonly RequestedCall[]): ReadonlySet<string> {
+  const isSearch = (call: RequestedCall) => madeCall(call).name === findToolName
+  const others = new Set(calls.filter((call) => !isSearch(call)).map(({ id }) => id))
+  return new Set(calls.filter((call) => isSearch(call) && !others.has(call.id)).map(({ id }) => id))
+}
+
+/** The definitions in these messages by the tool's name, as they were written; the latest of each tool. Pure. */
+export function foundTools(messages: readonly PromptMessage[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (const { lines } of describedTools(messages)) {
+    for (const [name, line] of lines) {
       // The latest comes last, so that the oldest are left out first.
       found.delete(name)
       found.set(name, line)

@@ -2,6 +2,7 @@ import type { NewId } from '@flotilla/protocol/ids'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { fitTools } from '../formats/translate/fit-tools.ts'
 import { withFewTools } from '../formats/translate/tool-limits.ts'
+import { withoutDeferredTools } from '../formats/deferred-tools.ts'
 import { fitHistory } from '../formats/history/fit-history.ts'
 import { asksForAnHour, withPromptCache } from '../formats/prompt-cache.ts'
 import { createNormalWriter, normalReply } from '../formats/answer/normal-reply.ts'
@@ -67,7 +68,8 @@ function normalOptions(deps: ReadForDeps, { model, request, bounds }: Opened): N
  * before. Only calls of the agent process are changed; programs write for the model that they call. A question beside
  * the conversation is asked once, so it gets no cache marks.
  */
-export function fittedCall(deps: ReadForDeps, caller: AgentCaller, call: AskedCall): AskedCall {
+export function fittedCall(deps: ReadForDeps, caller: AgentCaller, asked: AskedCall): AskedCall {
+  const call = withTakenTools(deps, caller, asked)
   const { model, parameters, purpose } = call
   const { forwarded } = parameters
   const { messages } = forwarded
@@ -95,6 +97,14 @@ export function fittedCall(deps: ReadForDeps, caller: AgentCaller, call: AskedCa
     cache,
     ...(fitted === forwarded ? {} : { parameters: { ...parameters, forwarded: fitted } }),
   }
+}
+
+/** Leaves the members about found tools in calls of the agent process to models that take deferred tools. */
+function withTakenTools(deps: ReadForDeps, caller: AgentCaller, call: AskedCall): AskedCall {
+  const { model, parameters } = call
+  if (model.takesDeferredTools && isFromAgentProcess(deps, caller)) return call
+  const forwarded = withoutDeferredTools(parameters.forwarded)
+  return forwarded === parameters.forwarded ? call : { ...call, parameters: { ...parameters, forwarded } }
 }
 
 interface PacedCallDeps extends Pick<RunChoiceDeps, 'workOf'>, Pick<OpenCallDeps, 'onShareOf' | 'clock'> {

@@ -111,7 +111,7 @@ async function chat(config: AiSdkConfig, models: SdkModels, call: Call): Promise
   const parsed = readSdkRequest(printedBody(request))
   const names = createToolNames(
     rules,
-    (parsed.tools ?? []).flatMap((tool) => tool.function?.name ?? []),
+    [...(parsed.tools ?? []), ...(parsed.deferred_tools ?? [])].flatMap((tool) => tool.function?.name ?? []),
   )
   const options = {
     ...optionsFromChat(parsed, {

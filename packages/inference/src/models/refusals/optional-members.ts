@@ -1,5 +1,6 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { withoutDeferredTools } from '../formats/deferred-tools.ts'
 
 /** A request member that may be removed or renamed if a provider rejects it. */
 export interface Member {
@@ -44,6 +45,8 @@ export const members: Readonly<Record<string, Member>> = {
   // With the option and without a mark, nothing would be cached: they are removed together.
   prompt_cache_breakpoint: { named: ['prompt_cache_breakpoint', 'prompt_cache_options'], of: 'messages' },
   developer: { named: ['developer'], of: 'messages' },
+  // Without them, the text of the results describes the tools that were found.
+  defer_loading: { named: ['defer_loading', 'tool_reference', 'tool reference'], of: 'messages' },
 }
 
 /** Whether the request has a member that may be removed. Pure. */
@@ -54,6 +57,7 @@ export function hasMember(request: JsonObject, name: string): boolean {
 /** Removes a member or renames it; returns the same request if it has no such member. Pure. */
 export function withoutMember(request: JsonObject, name: string): JsonObject {
   const { of, becomes, only } = members[name] ?? {}
+  if (name === 'defer_loading') return withoutDeferredTools(request)
   if (name === 'cache_control') {
     const plain = mapped(request, 'messages', (one) => withoutInMessage(one, name))
     return mapped(plain, 'tools', (tool) => without(tool, name))

@@ -17,6 +17,7 @@ import {
   textOr,
 } from './closed-form.ts'
 import type { Reading, Rule } from './closed-form.ts'
+import { deferredDefinitions, foundInResult } from './deferred-form.ts'
 
 /** The members of a chat completion that are forwarded to a provider; all other members are dropped. */
 
@@ -144,6 +145,7 @@ const messages = listOf(
       name: calledName,
       is_error: flag,
       cache_control: cacheControl,
+      found_tools: foundInResult,
     }),
   }),
 )
@@ -203,6 +205,7 @@ const members: Readonly<Record<string, Rule>> = {
   stream: flag,
   stream_options: anything,
   tools,
+  deferred_tools: deferredDefinitions,
   tool_choice: toolChoice,
   parallel_tool_calls: flag,
   response_format: responseFormat,

@@ -31,9 +31,24 @@ const messageSchema = z.looseObject({
   tool_call_id: z.string().nullish(),
   reasoning_details: z.unknown().optional(),
   is_error: z.boolean().nullish(),
+  found_tools: z.looseObject({ names: z.array(z.string()), note: z.string() }).nullish(),
   cache_control: cacheControl,
 })
 export type SdkMessage = z.infer<typeof messageSchema>
+
+const toolSchema = z.looseObject({
+  type: z.string(),
+  function: z
+    .looseObject({
+      name: z.string(),
+      description: z.string().nullish(),
+      parameters: z.looseObject({}).nullish(),
+      strict: z.boolean().nullish(),
+    })
+    .nullish(),
+  cache_control: cacheControl,
+})
+export type SdkTool = z.infer<typeof toolSchema>
 
 const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 
@@ -49,22 +64,8 @@ const requestSchema = z.looseObject({
   seed: z.number().nullish(),
   presence_penalty: z.number().nullish(),
   frequency_penalty: z.number().nullish(),
-  tools: z
-    .array(
-      z.looseObject({
-        type: z.string(),
-        function: z
-          .looseObject({
-            name: z.string(),
-            description: z.string().nullish(),
-            parameters: z.looseObject({}).nullish(),
-            strict: z.boolean().nullish(),
-          })
-          .nullish(),
-        cache_control: cacheControl,
-      }),
-    )
-    .nullish(),
+  tools: z.array(toolSchema).nullish(),
+  deferred_tools: z.array(toolSchema).nullish(),
   tool_choice: z
     .union([
       z.enum(['auto', 'none', 'required']),

@@ -1,7 +1,8 @@
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { badRequest } from '../../formats/json-body.ts'
-import type { SdkChatRequest } from './chat-request.ts'
+import type { SdkChatRequest, SdkTool } from './chat-request.ts'
+import { deferredInChat } from './deferred-in-chat.ts'
 import { marked, promptFromChat } from './prompt-from-chat.ts'
 import type { SdkKind, SdkRules } from './sdk-rules.ts'
 import type { ToolNames } from './tool-names.ts'
@@ -21,6 +22,7 @@ interface OptionsAt {
 /** Converts a chat completion for the AI SDK. Throws the Problem `bad-request` for unsupported members. Pure. */
 export function optionsFromChat(request: SdkChatRequest, at: OptionsAt): LanguageModelV4CallOptions {
   const { rules, names } = at
+  const { tools, deferred, referred } = deferredInChat(request)
   const stop = typeof request.stop === 'string' ? [request.stop] : request.stop
   const room = thinkingRoom(
     {
@@ -32,7 +34,7 @@ export function optionsFromChat(request: SdkChatRequest, at: OptionsAt): Languag
     at,
   )
   return present<LanguageModelV4CallOptions>({
-    prompt: promptFromChat(request.messages, rules, names),
+    prompt: promptFromChat(request.messages, { rules, names, referredIn: referred }),
     maxOutputTokens: room.maxOutputTokens,
     temperature: request.temperature,
     topP: request.top_p,
@@ -41,16 +43,25 @@ export function optionsFromChat(request: SdkChatRequest, at: OptionsAt): Languag
     seed: request.seed,
     presencePenalty: request.presence_penalty,
     frequencyPenalty: request.frequency_penalty,
-    tools: request.tools?.length ? request.tools.map((tool) => toolOf(tool, rules, names)) : null,
-    toolChoice: request.tools?.length ? toolChoiceOf(request.tool_choice, names) : null,
+    tools:
+      tools.length > 0
+        ? [
+            ...tools.map((tool) => toolOf(tool, rules, names)),
+            ...deferred.map((tool) => ({ ...toolOf(tool, rules, names), ...isDeferred })),
+          ]
+        : null,
+    toolChoice: tools.length > 0 ? toolChoiceOf(request.tool_choice, names) : null,
     responseFormat: responseFormatOf(request.response_format, rules),
     reasoning: room.effort,
     providerOptions: ownOptions(request, at, room),
   })
 }
 
+/** A deferred tool has no cache mark: the provider rejects both on one tool. */
+const isDeferred = { providerOptions: { anthropic: { deferLoading: true } } } as const
+
 function toolOf(
-  tool: NonNullable<SdkChatRequest['tools']>[number],
+  tool: SdkTool,
   rules: SdkRules,
   names: ToolNames,
 ): NonNullable<LanguageModelV4CallOptions['tools']>[number] {

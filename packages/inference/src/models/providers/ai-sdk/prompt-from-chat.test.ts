@@ -18,8 +18,7 @@ describe('instructions within a conversation', () => {
           { role: 'user', content: 'hello' },
           { role: 'system', content: 'this is the last answer' },
         ],
-        rules,
-        createToolNames(rules, []),
+        { rules, names: createToolNames(rules, []) },
       )
       expect(prompt.map(({ role }) => role)).toEqual(['system', 'system', 'user', 'user'])
       expect(prompt.at(-1)?.content).toEqual([

@@ -15,17 +15,29 @@ import { reasoningParts, sealsOfCalls } from './sdk-reasoning.ts'
 import type { SdkRules } from './sdk-rules.ts'
 import type { ToolNames } from './tool-names.ts'
 
+interface PromptAt {
+  readonly rules: SdkRules
+  readonly names: ToolNames
+  /** The deferred tools that results refer to; none if omitted. */
+  readonly referredIn?: ReadonlyMap<SdkMessage, readonly string[]>
+}
+
 /**
  * Converts a conversation for the AI SDK. Throws the Problem `bad-request` for content that it cannot carry. Pure.
  */
 export function promptFromChat(
   messages: readonly SdkMessage[],
-  rules: SdkRules,
-  names: ToolNames,
+  { rules, names, referredIn }: PromptAt,
 ): LanguageModelV4Prompt {
   const callNames = new Map<string, string>()
   const prompt: LanguageModelV4Message[] = []
+  let notes: LanguageModelV4TextPart[] = []
+  const endResults = () => {
+    if (notes.length > 0) prompt.push({ role: 'user', content: notes })
+    notes = []
+  }
   for (const message of messages) {
+    if (message.role !== 'tool') endResults()
     switch (message.role) {
       case 'system':
       case 'developer': {
@@ -42,7 +54,9 @@ export function promptFromChat(
         prompt.push(assistantMessage(message, rules, names))
         break
       case 'tool': {
-        const result = toolResult(message, { rules, names, callNames })
+        const referred = referredIn?.get(message) ?? []
+        const result = toolResult(message, { rules, names, callNames, referred })
+        if (referred.length > 0) notes.push(noteOf(message, names))
         const before = prompt.at(-1)
         // The AI SDK expects the tool results of one turn in one message.
         if (before?.role === 'tool') before.content.push(result)
@@ -50,7 +64,16 @@ export function promptFromChat(
       }
     }
   }
+  endResults()
   return prompt
+}
+
+/** What a result says beside its references: the provider rejects text in a result with references. */
+function noteOf(
+  { tool_call_id: id, found_tools: found }: SdkMessage,
+  names: ToolNames,
+): LanguageModelV4TextPart {
+  return { type: 'text', text: `[Result of call ${names.id(id ?? '')}] ${found?.note ?? ''}` }
 }
 
 /** Splits instructions with cache marks into one message per part, because the AI SDK attaches marks to messages. */
@@ -94,7 +117,12 @@ function assistantMessage(message: SdkMessage, rules: SdkRules, names: ToolNames
 
 function toolResult(
   message: SdkMessage,
-  at: { rules: SdkRules; names: ToolNames; callNames: ReadonlyMap<string, string> },
+  at: {
+    rules: SdkRules
+    names: ToolNames
+    callNames: ReadonlyMap<string, string>
+    referred: readonly string[]
+  },
 ): LanguageModelV4ToolResultPart {
   const id = message.tool_call_id ?? ''
   const name = at.callNames.get(id)
@@ -103,8 +131,18 @@ function toolResult(
     type: 'tool-result',
     toolCallId: at.names.id(id),
     toolName: at.names.out(name),
-    output: outputOf(message, at.rules),
+    output: at.referred.length > 0 ? references(at.referred, at.names) : outputOf(message, at.rules),
     ...marked({ cache_control: message.cache_control ?? markOfLast(message) }, at.rules),
+  }
+}
+
+function references(referred: readonly string[], names: ToolNames): LanguageModelV4ToolResultPart['output'] {
+  return {
+    type: 'content',
+    value: referred.map((name) => ({
+      type: 'custom',
+      providerOptions: { anthropic: { type: 'tool-reference', toolName: names.out(name) } },
+    })),
   }
 }
 

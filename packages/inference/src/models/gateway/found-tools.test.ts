@@ -1,0 +1,137 @@
+import { deferredToolLimits } from '@flotilla/protocol/deferred-tools'
+import { headers } from '@flotilla/protocol/headers'
+import type { ChatCompletionFunctionTool } from 'openai/resources/chat/completions'
+import type { FunctionTool } from 'openai/resources/responses/responses'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { doorTokenOfScout, startLlmGateway } from '../../../../../tests/support/llm-gateway.ts'
+import type { WireKind } from '../../../../../tests/support/model-wires.ts'
+
+const aFunction = (name: string) => ({
+  type: 'function',
+  function: { name, description: name, parameters: { type: 'object', properties: {} } },
+})
+const messages = [
+  { role: 'user', content: 'So: hi' },
+  {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'find_tools', arguments: '{}' } }],
+  },
+  {
+    role: 'tool',
+    tool_call_id: 'call_1',
+    content: 'Call these with call_tool:\n{"name":"set_cron"}',
+    found_tools: { names: ['set_cron'], note: 'Call these by their names.' },
+  },
+]
+const told = {
+  messages,
+  tools: ['call_tool', 'find_tools'].map(aFunction),
+  deferred_tools: [aFunction('set_cron')],
+}
+
+async function ask(at: { wire: WireKind; model: string; body?: object; token?: string }) {
+  const gateway = await startLlmGateway(at.wire, at.model)
+  onTestFinished(() => gateway.close())
+  const reply = await fetch(`${gateway.rootUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${at.token ?? doorTokenOfScout}`,
+      'content-type': 'application/json',
+      [headers.runId]: 'run_0000000000000001',
+      [headers.runFence]: '1',
+    },
+    body: JSON.stringify({ model: at.model, max_tokens: 100, ...told, ...at.body }),
+  })
+  const answer = await reply.text()
+  return { status: reply.status, answer, sent: JSON.stringify(gateway.upstream.calls.at(-1)?.body ?? null) }
+}
+
+const asReferences = /"tool_reference".*"defer_loading":true|"defer_loading":true.*"tool_reference"/
+const members = /deferred_tools|found_tools|tool_reference|defer_loading/
+
+describe('found tools', () => {
+  test('found tools are sent as references to the models that Anthropic documents', async () => {
+    for (const model of [
+      'claude-haiku-4-5',
+      'claude-sonnet-4-20250514',
+      'claude-opus-4-8',
+      'claude-fable-5',
+    ]) {
+      const { status, sent } = await ask({ wire: 'anthropic', model: `anthropic/${model}` })
+      expect(status).toBe(200)
+      expect(sent).toMatch(asReferences)
+      expect(sent).not.toContain('call_tool')
+    }
+  })
+
+  test.each<{ wire: WireKind; model: string; token?: string }>([
+    { wire: 'anthropic', model: 'anthropic/claude-3-5-haiku-20241022' },
+    { wire: 'anthropic', model: 'anthropic/kimi-k2' },
+    { wire: 'bedrock', model: 'bedrock/anthropic.claude-sonnet-4-20250514-v1:0' },
+    { wire: 'openai', model: 'openrouter/anthropic/claude-sonnet-4.5' },
+    { wire: 'openai', model: 'groq/m' },
+    { wire: 'google', model: 'google/gemini-2.5-flash' },
+    // A program writes for its model itself.
+    { wire: 'anthropic', model: 'anthropic/claude-haiku-4-5', token: 'scout' },
+    { wire: 'openai', model: 'groq/m', token: 'scout' },
+  ])('found tools are sent as text alone to $model ($token)', async (at) => {
+    const { status, sent } = await ask(at)
+    expect(status).toBe(200)
+    expect(sent).not.toMatch(members)
+    expect(sent).toContain('Call these with call_tool')
+    expect(sent).toContain('"call_tool"')
+  })
+
+  test.each([
+    [
+      'definitions',
+      { deferred_tools: Array.from({ length: deferredToolLimits.toolsMax + 1 }, () => aFunction('x')) },
+    ],
+    ['bytes', { deferred_tools: [aFunction('x'.repeat(deferredToolLimits.maxBytes))] }],
+    ['function name', { deferred_tools: [aFunction('$web_search')] }],
+    [
+      'must be a JSON Schema',
+      { deferred_tools: [{ type: 'function', function: { name: 'x', parameters: 'y' } }] },
+    ],
+    [
+      'accepted are function',
+      { deferred_tools: [{ type: 'web_search', function: { name: 'x', parameters: {} } }] },
+    ],
+    [
+      'names',
+      {
+        messages: [
+          ...messages.slice(0, 2),
+          {
+            ...messages[2],
+            found_tools: {
+              names: Array.from({ length: deferredToolLimits.toolsMax + 1 }, () => 'x'),
+              note: '',
+            },
+          },
+        ],
+      },
+    ],
+  ])(
+    'found tools that are too many or no functions are rejected before the provider: %s',
+    async (word, body) => {
+      const { status, answer, sent } = await ask({
+        wire: 'anthropic',
+        model: 'anthropic/claude-haiku-4-5',
+        body,
+      })
+      expect(status).toBe(400)
+      expect(answer).toContain(word)
+      expect(sent).toBe('null')
+    },
+  )
+})
+
+test('OpenAI has deferred tools in its Responses API, and not in chat completions, by which agents call it', () => {
+  const member = 'defer_loading'
+  const inResponses: keyof FunctionTool = member
+  // @ts-expect-error -- when OpenAI adds the member to chat completions, agents can use it
+  const inChat: keyof ChatCompletionFunctionTool | keyof ChatCompletionFunctionTool['function'] = member
+  expect(inChat).toBe(inResponses)
+})
