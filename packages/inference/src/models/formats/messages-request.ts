@@ -7,6 +7,7 @@ const innerBlock = z.looseObject({
   type: z.string(),
   text: z.string().nullish(),
   source: z.looseObject({ type: z.string() }).nullish(),
+  tool_name: z.string().nullish(),
 })
 
 const contentBlockSchema = z.looseObject({
@@ -19,6 +20,7 @@ const contentBlockSchema = z.looseObject({
   name: z.string().nullish(),
   input: z.unknown().optional(),
   tool_use_id: z.string().nullish(),
+  tool_name: z.string().nullish(),
   is_error: z.boolean().nullish(),
   /** A search result has a string as its source, which a chat completion cannot carry. */
   source: z.union([z.looseObject({ type: z.string() }), z.string()]).nullish(),

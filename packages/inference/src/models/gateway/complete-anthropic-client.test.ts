@@ -94,6 +94,31 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     expect(answer.content).toMatchObject([{ type: 'text', text: 'It says: sunny' }])
   })
 
+  test('the official Anthropic client answers a search of its own with references to deferred tools', async () => {
+    const search: Anthropic.Tool = { name: 'find_tools', input_schema: { type: 'object' } }
+    await say('', {
+      tools: [search, { ...weather, defer_loading: true }],
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'find_tools', input: {} }] },
+        {
+          role: 'user',
+          content: [
+            {
+              type: 'tool_result',
+              tool_use_id: 'toolu_1',
+              content: [{ type: 'tool_reference', tool_name: 'get_weather' }],
+            },
+          ],
+        },
+      ],
+    })
+    const sent = JSON.stringify(gateway.upstream.calls.at(-1)?.body)
+    expect(sent.includes('"tool_reference"') && sent.includes('"defer_loading":true')).toBe(passes)
+    expect(sent.includes('The tool get_weather is in the list of tools.')).toBe(!passes)
+    expect(sent).toContain('Tells the weather')
+  })
+
   test('the official Anthropic client sends a picture', async () => {
     await say('', { messages: [{ role: 'user', content: [picture, { type: 'text', text: 'hi' }] }] })
     expect(JSON.stringify(gateway.upstream.calls.at(-1)?.body)).toContain('iVBORw0KGgo=')

@@ -129,6 +129,22 @@ describe('the estimate of a prompt', () => {
     )
   })
 
+  test('the estimate counts the definition of a deferred tool for each reference to it', () => {
+    const tool = { name: 'a', input_schema: { type: 'object' }, description: 'x'.repeat(10_000) }
+    const ask = (references: number) => {
+      const content = Array.from({ length: references }, () => ({ type: 'tool_reference', tool_name: 'a' }))
+      const body = {
+        model: 'claude-sonnet-5',
+        max_tokens: 10,
+        tools: [{ ...tool, defer_loading: true }],
+        messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content }] }],
+      }
+      const { prompt } = readMessagesParameters(Buffer.from(JSON.stringify(body)), [])
+      return promptTokensAtMost(prompt, 100, boundsOf('claude', 'claude-sonnet-5', 1_000_000))
+    }
+    expect(ask(5) - ask(0)).toBeGreaterThanOrEqual(5 * 10_000)
+  })
+
   test('the estimate of a document is the bound of documents if that exceeds the text next to it', () => {
     const prompt = { ...nothingFound(), documents: 1, dataBytes: 100 }
     const bounds = { ...boundsOf('openai', 'gpt-4o', null), documentTokens: 1000, addedTokens: 5 }

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { mediaSource } from './media-data.ts'
-import { calledName, chosenName, offeredName, schema, serverTool } from './tool-rules.ts'
+import { calledName, chosenName, functionName, offeredName, schema, serverTool } from './tool-rules.ts'
 import {
   anything,
   chosenMembers,
@@ -76,11 +76,22 @@ const shownBlocks = {
   search_result: searchResultBlock,
 }
 
+const referenceBlock = objectOf({ ...common, tool_name: functionName }, { required: ['tool_name'] })
+
+/** A reference to a deferred tool, in the result of a client's own search: the provider adds the definition there. */
+const toolReference: Rule = (value, reading) => {
+  const checked = referenceBlock(value, reading)
+  const name = isJsonObject(checked) ? checked['tool_name'] : null
+  // A token has at least one byte.
+  reading.found.toolTokens += reading.found.deferredBytes.get(String(name)) ?? 0
+  return checked
+}
+
 const toolResultBlock = objectOf({
   ...common,
   tool_use_id: text,
   is_error: flag,
-  content: textOr(listOf(kindOf('type', shownBlocks))),
+  content: textOr(listOf(kindOf('type', { ...shownBlocks, tool_reference: toolReference }))),
 })
 
 const toolUseBlock = objectOf({ ...common, id: text, name: calledName, input: anything })
@@ -154,6 +165,7 @@ const customTool = objectOf(
     description: text,
     input_schema: schema,
     strict: flag,
+    defer_loading: flag,
     input_examples: anything,
   },
   { required: ['name'] },
@@ -188,7 +200,12 @@ const toolsMaxTokens = 2000
 
 const toolList = listOf((value, reading) => {
   const type = isJsonObject(value) ? (value['type'] ?? null) : undefined
-  if (type === null || type === 'custom') return customTool(value, reading)
+  if (type === null || type === 'custom') {
+    const tool = customTool(value, reading)
+    if (isJsonObject(tool) && tool['defer_loading'] === true)
+      reading.found.deferredBytes.set(String(tool['name']), Buffer.byteLength(JSON.stringify(tool)))
+    return tool
+  }
   const added = typeof type === 'string' && Object.hasOwn(clientTools, type) ? clientTools[type] : undefined
   if (added === undefined) return serverTool(value, reading)
   reading.found.toolTokens += added

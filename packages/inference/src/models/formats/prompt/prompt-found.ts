@@ -13,6 +13,8 @@ export interface PromptFound {
   /** Tools that run at the provider. */
   readonly serverTools: ServerTool[]
   readonly toolNames: Set<string>
+  /** The bytes of each deferred tool's definition, which the provider adds where a result refers to the tool. */
+  readonly deferredBytes: Map<string, number>
 }
 
 export type MediaKind = 'image' | 'document'
@@ -42,5 +44,6 @@ export function nothingFound(): PromptFound {
     remote: [],
     serverTools: [],
     toolNames: new Set(),
+    deferredBytes: new Map(),
   }
 }

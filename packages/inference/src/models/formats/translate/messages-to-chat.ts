@@ -95,6 +95,9 @@ function userPart(block: ContentBlock): JsonObject[] {
     return [present({ type: 'image_url', image_url: { url: sourceUrl(block) }, cache_control: json(cache) })]
   }
   if (block.type === 'document') return [documentPart(block)]
+  // A chat completion lists all tools at the beginning.
+  if (block.type === 'tool_reference')
+    return [textPart(`[The tool ${block.tool_name ?? ''} is in the list of tools.]`, cache)]
   throw badRequest(`messages: a block of type ${block.type} cannot be sent to this model`)
 }
 
