@@ -81,9 +81,8 @@ const referenceBlock = objectOf({ ...common, tool_name: functionName }, { requir
 /** A reference to a deferred tool, in the result of a client's own search: the provider adds the definition there. */
 const toolReference: Rule = (value, reading) => {
   const checked = referenceBlock(value, reading)
-  const name = isJsonObject(checked) ? checked['tool_name'] : null
   // A token has at least one byte.
-  reading.found.toolTokens += reading.found.deferredBytes.get(String(name)) ?? 0
+  reading.found.toolTokens += reading.found.deferredBytes.get(textIn(checked, 'tool_name')) ?? 0
   return checked
 }
 
@@ -93,6 +92,11 @@ const toolResultBlock = objectOf({
   is_error: flag,
   content: textOr(listOf(kindOf('type', { ...shownBlocks, tool_reference: toolReference }))),
 })
+
+function textIn(value: JsonValue, name: string): string {
+  const member = isJsonObject(value) ? value[name] : null
+  return typeof member === 'string' ? member : ''
+}
 
 const toolUseBlock = objectOf({ ...common, id: text, name: calledName, input: anything })
 
@@ -203,7 +207,7 @@ const toolList = listOf((value, reading) => {
   if (type === null || type === 'custom') {
     const tool = customTool(value, reading)
     if (isJsonObject(tool) && tool['defer_loading'] === true)
-      reading.found.deferredBytes.set(String(tool['name']), Buffer.byteLength(JSON.stringify(tool)))
+      reading.found.deferredBytes.set(textIn(tool, 'name'), Buffer.byteLength(JSON.stringify(tool)))
     return tool
   }
   const added = typeof type === 'string' && Object.hasOwn(clientTools, type) ? clientTools[type] : undefined
