@@ -9,6 +9,7 @@ import { compactConversation, flushFacts, keepWords, planCut } from './compact-c
 import type { ContextKeep, ContextTurn } from './context-turn.ts'
 import { fullnessNote } from './context-prompts.ts'
 import { contextShares, decideContext } from './decide-context.ts'
+import { foundInRequest } from '../tools/found-in-request.ts'
 import { estimateMessage, imagesIn } from './estimate-tokens.ts'
 import { measureContext } from './measure-context.ts'
 import type { ContextSize, MeasureDeps } from './measure-context.ts'
@@ -131,6 +132,7 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
   }
   const ask = async (turn: ContextTurn, request: AskRequest, size: ContextSize) => {
     const share = size.tokens / size.windowTokens
+    const found = foundInRequest(turn.state.messages, turn.tools)
     const full = share >= contextShares.warn ? [fullnessNote(Math.round(share * 100))] : []
     return turn.model.answer(
       {
@@ -141,6 +143,7 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
           ...request.notices,
         ],
         tools: turn.tools,
+        ...(found === null ? {} : { found }),
         mayCallTools: request.mayCallTools,
         answerTokensMax: answerBound(request.answerTokensMax, size),
       },

@@ -48,9 +48,25 @@ export type PromptMessage =
       readonly ended?: CallEnd
     }
 
+/** The tools that a conversation has found, as its messages describe them. */
+export interface FoundInRequest {
+  /** In the order in which they were found. */
+  readonly definitions: readonly ToolDefinition[]
+  /** What each result of a search says. */
+  readonly results: ReadonlyMap<PromptMessage, FoundInResult>
+}
+
+export interface FoundInResult {
+  readonly names: readonly string[]
+  /** What the result says beside the definitions. */
+  readonly note: string
+}
+
 export interface ModelRequest {
   readonly messages: readonly PromptMessage[]
   readonly tools: readonly ToolDefinition[]
+  /** The tools that the conversation has found; absent if the model only reads about them. */
+  readonly found?: FoundInRequest
   /**
    * False for a last answer: the tools stay listed, because the conversation mentions them, but none may be called.
    */

@@ -90,6 +90,22 @@ test('the request streams, asks for usage, names the run and forbids calls when 
   })
 })
 
+test('the request tells the mesh which tools were found, and each result of a search says which', async () => {
+  const { model, mesh, close } = await meshModel(streamed([words('ok', 'stop'), usage]))
+  const definition = request.tools[0]! // the request has one tool
+  const result = { role: 'tool', toolCallId: 'c', content: sanitizeForPrompt('found') } as const
+  const found = { definitions: [definition], results: new Map([[result, { names: ['t'], note: 'n' }]]) }
+  await model.answer({ ...request, messages: [...request.messages, result], found }, () => undefined, signal)
+  await close()
+  expect(mesh.requests[0]?.body).toMatchObject({
+    messages: [
+      { role: 'user' },
+      { role: 'tool', content: 'found', found_tools: { names: ['t'], note: 'n' } },
+    ],
+    deferred_tools: [{ type: 'function', function: definition }],
+  })
+})
+
 test('a stream under which the mesh itself went away is asked for again', async () => {
   let times = 0
   const { model, waitsMs, close } = await meshModel((seen, response) => {

@@ -1,15 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 import type { ChatFrame } from '@flotilla/protocol/agent-api'
 import type { Clock } from '@flotilla/protocol/clock'
+import { deferredTools } from '@flotilla/protocol/deferred-tools'
 import { headers } from '@flotilla/protocol/headers'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { isProblemCode, problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { createServerSentEventParser } from '@flotilla/protocol/server-sent-events'
+import type { ToolDefinition } from '@flotilla/protocol/tool-call'
 import type { ImageStore } from '../images/image-store.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import { createAnswerAssembly } from './assemble-answer.ts'
-import { asFunction, deferredIn } from './deferred-in-request.ts'
 import type { LanguageModel, ModelAnswer, ModelRequest, OnText } from './language-model.ts'
 import { hasImages, wireMessages } from './wire-messages.ts'
 import type { WirePictures } from './wire-messages.ts'
@@ -160,16 +161,20 @@ function refusesImages(problem: Problem): boolean {
   return /image|vision|multi-?modal|modalit/i.test(problem.detail)
 }
 
+function asFunction(definition: ToolDefinition): object {
+  return { type: 'function', function: definition }
+}
+
 async function bodyOf(model: string, request: ModelRequest, pictures: WirePictures): Promise<unknown> {
   const tools = request.tools.map(asFunction)
-  const deferred = deferredIn(request)
+  const { found } = request
   return {
     model,
-    messages: await wireMessages(request.messages, pictures, deferred?.found),
+    messages: await wireMessages(request.messages, pictures, found?.results),
     stream: true,
     stream_options: { include_usage: true },
     ...(tools.length > 0 ? { tools, tool_choice: request.mayCallTools ? 'auto' : 'none' } : {}),
-    ...deferred?.members,
+    ...(found ? { [deferredTools.definitions]: found.definitions.map(asFunction) } : {}),
     ...(request.answerTokensMax === null ? {} : { max_completion_tokens: request.answerTokensMax }),
   }
 }

@@ -1,5 +1,6 @@
+import { deferredTools } from '@flotilla/protocol/deferred-tools'
 import type { ImageStore } from '../images/image-store.ts'
-import type { PromptMessage } from './language-model.ts'
+import type { FoundInRequest, PromptMessage } from './language-model.ts'
 
 /** How pictures are sent: read from the store, or described in text where the model does not support them. */
 export interface WirePictures {
@@ -16,8 +17,7 @@ type ToolMessage = Extract<PromptMessage, { role: 'tool' }>
 export async function wireMessages(
   messages: readonly PromptMessage[],
   pictures: WirePictures,
-  /** Members that tool messages have beside their text. */
-  extras: ReadonlyMap<PromptMessage, object> = new Map(),
+  found: FoundInRequest['results'] = new Map(),
 ): Promise<readonly unknown[]> {
   const wire: unknown[] = []
   let shown: unknown[] = []
@@ -27,7 +27,9 @@ export async function wireMessages(
   }
   for (const message of messages) {
     if (message.role !== 'tool') flush()
-    wire.push({ ...messageOf(message, pictures.seen), ...extras.get(message) })
+    const result = found.get(message)
+    const extra = result === undefined ? {} : { [deferredTools.found]: result }
+    wire.push({ ...messageOf(message, pictures.seen), ...extra })
     if (message.role === 'tool' && pictures.seen) shown.push(...(await partsOf(message, pictures)))
   }
   flush()

@@ -4,13 +4,11 @@ import type { RequestedCall } from '../llm/language-model.ts'
 import { createScriptedModel } from '../llm/scripted-model.ts'
 import type { ScriptedStep } from '../llm/scripted-model.ts'
 import { aState, calls, fakeTool, loopParts } from '../testing/loop-parts.ts'
-import { deferredIn } from '../llm/deferred-in-request.ts'
 import { createToolFinder } from '../tools/find-tools.ts'
 import { foundTools } from '../tools/found-tools.ts'
 import { integer, text } from '../tools/parameters.ts'
 import { defineTool, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
-import { offeredDefinitions } from '../tools/withheld-tools.ts'
 import { readLoopState } from './read-loop-state.ts'
 import { runLoop } from './run-loop.ts'
 
@@ -147,8 +145,6 @@ describe('definitions that were found', () => {
   })
 })
 
-const finderTools = offeredDefinitions(createToolFinder().tools)
-
 /** Rounds in which a model finds tools, and calls them in every way. */
 const round = fc.array(
   fc.oneof(
@@ -196,10 +192,10 @@ test('two rounds of one conversation share every byte up to the new messages, wh
         const now = request.messages.filter(({ role }, index) => index === 0 || role !== 'system')
         expect(bytes(now).startsWith(bytes(ofConversation))).toBe(true)
         // What the mesh is told about found tools is only added to, so references do not change either.
-        const [was, is] = [before, request].map((one) => {
-          const { members, found } = deferredIn({ ...one, tools: finderTools }) ?? {}
-          return [members?.['deferred_tools'] ?? [], [...(found?.values() ?? [])]] as const
-        })
+        const [was, is] = [before, request].map(
+          ({ found }) => [found?.definitions ?? [], [...(found?.results.values() ?? [])]] as const,
+        )
+        expect(is).toBeDefined()
         for (const part of [0, 1] as const)
           expect(is?.[part].slice(0, was?.[part].length)).toEqual(was?.[part])
       }

@@ -19,7 +19,6 @@ import type { ModelName } from './resolve-model.ts'
 import type { ServerToolSettings } from './server-tools.ts'
 import { historyRulesOf } from '../formats/history/history-rules.ts'
 import type { HistoryRules } from '../formats/history/history-rules.ts'
-import { takesDeferredTools } from '../formats/deferred-tools.ts'
 import { promptCacheOf } from '../formats/prompt-cache.ts'
 import type { PromptCache } from '../formats/prompt-cache.ts'
 import type { UsageRule } from '../formats/usage.ts'
@@ -40,8 +39,6 @@ export interface CatalogModel extends PricedModel {
   /** The parts of a conversation with other models that this model accepts. */
   readonly history: HistoryRules
   readonly promptCache: PromptCache
-  /** Whether found tools are sent as references to deferred tools, and not as text. */
-  readonly takesDeferredTools: boolean
   /** True if the model's name makes the provider add a web search; checked once per model and not per call. */
   readonly isGivenSearch: boolean
   /** Tools that the owner allows to run at the model's provider. */
@@ -257,7 +254,6 @@ function describe(
       baseUrl,
       takesMarks: 'extras' in setup && setup.extras.cacheControl === true,
     }),
-    takesDeferredTools: takesDeferredTools({ kind: setup.kind, model: name.model }),
     isGivenSearch: isGivenSearch(fullName(name)),
     serverTools: own?.server_tools ?? {},
     price: own?.price ?? null,

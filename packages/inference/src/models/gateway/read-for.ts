@@ -102,7 +102,7 @@ export function fittedCall(deps: ReadForDeps, caller: AgentCaller, asked: AskedC
 /** Leaves the members about found tools in calls of the agent process to models that take deferred tools. */
 function withTakenTools(deps: ReadForDeps, caller: AgentCaller, call: AskedCall): AskedCall {
   const { model, parameters } = call
-  if (model.takesDeferredTools && isFromAgentProcess(deps, caller)) return call
+  if (model.history.takesDeferredTools && isFromAgentProcess(deps, caller)) return call
   const forwarded = withoutDeferredTools(parameters.forwarded)
   return forwarded === parameters.forwarded ? call : { ...call, parameters: { ...parameters, forwarded } }
 }

@@ -1,4 +1,5 @@
 import type { ThoughtField } from '../answer/thoughts.ts'
+import { takesDeferredTools } from '../deferred-tools.ts'
 import { toolLimitsOf } from '../translate/tool-limits.ts'
 import type { ToolLimits } from '../translate/tool-limits.ts'
 
@@ -19,6 +20,8 @@ export interface HistoryRules {
   readonly rolesInTurn: boolean
   /** True if joined messages of one role become parts of one message; some chat servers accept only text. */
   readonly joinsParts: boolean
+  /** Whether found tools are sent as references to deferred tools, and not as text. */
+  readonly takesDeferredTools: boolean
   /** What the provider accepts of the tools beside the conversation. */
   readonly tools: ToolLimits
 }
@@ -82,6 +85,7 @@ export function historyRulesOf(at: {
     thinking: thinkingRule(at),
     rolesInTurn: !takesAnyOrder(at),
     joinsParts: at.kind !== 'openai-compatible',
+    takesDeferredTools: takesDeferredTools(at),
     tools: toolLimitsOf(at),
   }
 }

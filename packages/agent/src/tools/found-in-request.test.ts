@@ -1,14 +1,14 @@
 import { deferredToolLimits } from '@flotilla/protocol/deferred-tools'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { describe, expect, test } from 'vitest'
-import { createScriptedModel } from './scripted-model.ts'
+import { createScriptedModel } from '../llm/scripted-model.ts'
 import { runLoop } from '../loop/run-loop.ts'
 import { aState, calls, fakeTool, loopParts } from '../testing/loop-parts.ts'
-import { createToolFinder } from '../tools/find-tools.ts'
-import { keptDefinitions } from '../tools/found-tools.ts'
-import { offeredDefinitions } from '../tools/withheld-tools.ts'
-import { deferredIn } from './deferred-in-request.ts'
-import type { PromptMessage } from './language-model.ts'
+import { createToolFinder } from './find-tools.ts'
+import { keptDefinitions } from './found-tools.ts'
+import { offeredDefinitions } from './withheld-tools.ts'
+import { foundInRequest } from './found-in-request.ts'
+import type { PromptMessage } from '../llm/language-model.ts'
 
 const finder = createToolFinder()
 const tools = offeredDefinitions(finder.tools)
@@ -32,13 +32,9 @@ const called = (
 ]
 
 function told(messages: readonly PromptMessage[]) {
-  const deferred = deferredIn({ messages, tools, mayCallTools: true, answerTokensMax: null })
-  const list = (deferred?.members['deferred_tools'] ?? []) as { function: { name: string } }[]
-  return {
-    deferred,
-    names: list.map((tool) => tool.function.name),
-    found: [...(deferred?.found.values() ?? [])],
-  }
+  const found = foundInRequest(messages, tools)
+  const names = found?.definitions.map(({ name }) => name) ?? []
+  return { found, names, results: [...(found?.results.values() ?? [])] }
 }
 
 describe('what an agent tells the mesh about found tools', () => {
@@ -52,11 +48,11 @@ describe('what an agent tells the mesh about found tools', () => {
       { text: 'done' },
     ])
     await runLoop(loopParts(model, all).deps, aState(), new AbortController().signal)
-    const [first, second] = model.asked.map((request) => deferredIn(request))
-    expect(first?.members).toEqual({ deferred_tools: [] })
-    expect(second?.members).toEqual({ deferred_tools: [{ type: 'function', function: cron.definition }] })
-    expect([...(second?.found.values() ?? [])]).toEqual([
-      { found_tools: { names: ['set_cron'], note: 'Call these by their names.\n{"trust": "outside"}' } },
+    const [first, second] = model.asked.map(({ found }) => found)
+    expect(first).toEqual({ definitions: [], results: new Map() })
+    expect(second?.definitions).toEqual([cron.definition])
+    expect([...(second?.results.values() ?? [])]).toEqual([
+      { names: ['set_cron'], note: 'Call these by their names.\n{"trust": "outside"}' },
     ])
   })
 
@@ -71,22 +67,22 @@ describe('what an agent tells the mesh about found tools', () => {
 
   test('a definition that a compaction kept is told, and its message is no result', () => {
     const kept = keptDefinitions(called(['x', 'find_tools', line('set_cron')]), [])
-    const { names, found } = told(kept === null ? [] : [kept])
+    const { names, results } = told(kept === null ? [] : [kept])
     expect(names).toEqual(['set_cron'])
-    expect(found).toEqual([])
+    expect(results).toEqual([])
   })
 
   test('a result without definitions stays text, and a request without find_tools tells nothing', () => {
     const messages = called(['x', 'find_tools', 'Nothing fits.'])
-    expect(told(messages).found).toEqual([])
-    expect(deferredIn({ messages, tools: [], mayCallTools: true, answerTokensMax: null })).toBeNull()
+    expect(told(messages).results).toEqual([])
+    expect(foundInRequest(messages, [])).toBeNull()
   })
 
   test('more definitions than the mesh accepts are told as text alone', () => {
     const { toolsMax, maxBytes } = deferredToolLimits
     const lines = (count: number) => Array.from({ length: count }, (_, at) => line(`tool_${at}`)).join('\n')
     expect(told(called(['x', 'find_tools', lines(toolsMax)])).names).toHaveLength(toolsMax)
-    expect(told(called(['x', 'find_tools', lines(toolsMax + 1)])).deferred).toBeNull()
-    expect(told(called(['x', 'find_tools', line('big', 'x'.repeat(maxBytes))])).deferred).toBeNull()
+    expect(told(called(['x', 'find_tools', lines(toolsMax + 1)])).found).toBeNull()
+    expect(told(called(['x', 'find_tools', line('big', 'x'.repeat(maxBytes))])).found).toBeNull()
   })
 })
