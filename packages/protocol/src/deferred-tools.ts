@@ -1,6 +1,6 @@
 /**
- * Members of a chat completion by which an agent tells the mesh which tools its conversation has found, beside the text
- * that describes them. For a model whose provider has a tool search, the mesh sends the definitions as deferred tools
+ * Members of a chat completion by which an agent names the tools that its conversation has found, beside the text that
+ * describes them. For a model whose provider has a tool search, the mesh sends the definitions as deferred tools
  * and the results of the search as references to them; for all other models it leaves these members out. They grant
  * nothing: the mesh decides each call of a tool when it is made.
  */

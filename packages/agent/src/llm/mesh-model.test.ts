@@ -90,7 +90,7 @@ test('the request streams, asks for usage, names the run and forbids calls when 
   })
 })
 
-test('the request tells the mesh which tools were found, and each result of a search says which', async () => {
+test('the request has the found tools, and each result of a search has their names', async () => {
   const { model, mesh, close } = await meshModel(streamed([words('ok', 'stop'), usage]))
   const definition = request.tools[0]! // the request has one tool
   const result = { role: 'tool', toolCallId: 'c', content: sanitizeForPrompt('found') } as const

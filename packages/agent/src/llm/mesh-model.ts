@@ -161,11 +161,8 @@ function refusesImages(problem: Problem): boolean {
   return /image|vision|multi-?modal|modalit/i.test(problem.detail)
 }
 
-function asFunction(definition: ToolDefinition): object {
-  return { type: 'function', function: definition }
-}
-
 async function bodyOf(model: string, request: ModelRequest, pictures: WirePictures): Promise<unknown> {
+  const asFunction = (definition: ToolDefinition) => ({ type: 'function', function: definition })
   const tools = request.tools.map(asFunction)
   const { found } = request
   return {

@@ -191,7 +191,7 @@ test('two rounds of one conversation share every byte up to the new messages, wh
         const ofConversation = before.messages.filter(({ role }, index) => index === 0 || role !== 'system')
         const now = request.messages.filter(({ role }, index) => index === 0 || role !== 'system')
         expect(bytes(now).startsWith(bytes(ofConversation))).toBe(true)
-        // What the mesh is told about found tools is only added to, so references do not change either.
+        // A later request only adds found tools, so references do not change either.
         const [was, is] = [before, request].map(
           ({ found }) => [found?.definitions ?? [], [...(found?.results.values() ?? [])]] as const,
         )

@@ -31,14 +31,14 @@ const called = (
   })),
 ]
 
-function told(messages: readonly PromptMessage[]) {
+function foundIn(messages: readonly PromptMessage[]) {
   const found = foundInRequest(messages, tools)
   const names = found?.definitions.map(({ name }) => name) ?? []
   return { found, names, results: [...(found?.results.values() ?? [])] }
 }
 
-describe('what an agent tells the mesh about found tools', () => {
-  test('each definition is told as the conversation holds it, and each result with its names and its other lines', async () => {
+describe('found tools of a request', () => {
+  test('found tools of a request are as the conversation holds them, with the names and the other lines of each result', async () => {
     const cron = { ...fakeTool('set_cron', 'none'), deferred: true, source: 'mcp:clock' }
     const ownFinder = createToolFinder()
     const all = [cron, ...ownFinder.tools]
@@ -56,8 +56,8 @@ describe('what an agent tells the mesh about found tools', () => {
     ])
   })
 
-  test('a result of another tool tells no definitions, also if a later answer uses the id of a search again', () => {
-    const { names } = told([
+  test('a result of another tool has no definitions, also if a later answer uses the id of a search again', () => {
+    const { names } = foundIn([
       ...called(['x', 'find_tools', line('set_cron')]),
       ...called(['x', 'read_file', line('evil')]),
       ...called(['y', 'find_tools', line('list_cron')], ['y', 'read_file', line('evil')]),
@@ -65,24 +65,24 @@ describe('what an agent tells the mesh about found tools', () => {
     expect(names).toEqual(['set_cron'])
   })
 
-  test('a definition that a compaction kept is told, and its message is no result', () => {
+  test('a definition that a compaction kept is found, and its message is no result', () => {
     const kept = keptDefinitions(called(['x', 'find_tools', line('set_cron')]), [])
-    const { names, results } = told(kept === null ? [] : [kept])
+    const { names, results } = foundIn(kept === null ? [] : [kept])
     expect(names).toEqual(['set_cron'])
     expect(results).toEqual([])
   })
 
-  test('a result without definitions stays text, and a request without find_tools tells nothing', () => {
+  test('a result without definitions stays text, and a request without find_tools has no found tools', () => {
     const messages = called(['x', 'find_tools', 'Nothing fits.'])
-    expect(told(messages).results).toEqual([])
+    expect(foundIn(messages).results).toEqual([])
     expect(foundInRequest(messages, [])).toBeNull()
   })
 
-  test('more definitions than the mesh accepts are told as text alone', () => {
+  test('more definitions than the mesh accepts stay text', () => {
     const { toolsMax, maxBytes } = deferredToolLimits
     const lines = (count: number) => Array.from({ length: count }, (_, at) => line(`tool_${at}`)).join('\n')
-    expect(told(called(['x', 'find_tools', lines(toolsMax)])).names).toHaveLength(toolsMax)
-    expect(told(called(['x', 'find_tools', lines(toolsMax + 1)])).found).toBeNull()
-    expect(told(called(['x', 'find_tools', line('big', 'x'.repeat(maxBytes))])).found).toBeNull()
+    expect(foundIn(called(['x', 'find_tools', lines(toolsMax)])).names).toHaveLength(toolsMax)
+    expect(foundIn(called(['x', 'find_tools', lines(toolsMax + 1)])).found).toBeNull()
+    expect(foundIn(called(['x', 'find_tools', line('big', 'x'.repeat(maxBytes))])).found).toBeNull()
   })
 })
