@@ -22,6 +22,12 @@ const kinds = {
     `{ agent: '*' }, when: 'path.startsWith("/x${at}/") && method == "PUT"'`,
   'by condition alone, within a path': (at: number) =>
     `{ agent: '*' }, when: 'path.contains("/x${at}/") && method == "POST"'`,
+  'by condition alone, with contains alone': (at: number) =>
+    `{ agent: '*' }, when: 'path.contains("/x${at}/")'`,
+  'by condition alone, without case': (at: number) =>
+    `{ agent: '*' }, when: 'path.lowerAscii().contains("x${at}") || host.endsWith(".h${at}.test")'`,
+  'by condition alone, of negations': (at: number) =>
+    `{ agent: '*' }, when: '!(path.contains("item") || path.contains("x${at}"))'`,
 } as const satisfies Record<string, (at: number) => string>
 type Kind = keyof typeof kinds
 

@@ -15,6 +15,7 @@ const workers = [
   'packages/foundation/src/lease/end-worker.ts',
   'packages/egress/src/skills/check-worker.ts',
   'packages/inbound/src/triggers/watch/scan-worker.ts',
+  'packages/identity/src/policy/policy-worker.ts',
 ]
 const licenceMaxBytes = 128 * 1024
 

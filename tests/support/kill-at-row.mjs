@@ -1,6 +1,6 @@
 // This module is loaded before a mesh and ends it like a power cut: once, right before a statement runs or right
 // after its commit is durable. The file that arms it says which: `before TEXT` or `after TEXT`, where TEXT is the
-// beginning of the statement.
+// beginning of the statement, or `before 2x TEXT` for the second such statement of the process.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import process from 'node:process'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -10,6 +10,7 @@ const { exec } = DatabaseSync.prototype
 const { run } = StatementSync.prototype
 let isOpen = false
 let isDue = false
+let met = 0
 
 function kill() {
   rmSync(arm)
@@ -27,8 +28,10 @@ DatabaseSync.prototype.exec = function (sql) {
   return done
 }
 StatementSync.prototype.run = function (...values) {
-  const armed = existsSync(arm) ? /^(before|after) (.*)$/.exec(readFileSync(arm, 'utf8')) : null
-  const isMeant = armed !== null && this.sourceSQL.startsWith(armed[2])
+  const armed = existsSync(arm) ? /^(before|after) (?:(\d+)x )?(.*)$/.exec(readFileSync(arm, 'utf8')) : null
+  const isSuch = armed !== null && this.sourceSQL.startsWith(armed[3])
+  if (isSuch) met += 1
+  const isMeant = isSuch && met === Number(armed[2] ?? 1)
   if (isMeant && armed[1] === 'before') kill()
   const done = run.apply(this, values)
   if (isMeant && armed[1] === 'after') {

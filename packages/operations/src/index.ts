@@ -49,7 +49,7 @@ export interface OperationsNeeds {
   }
   readonly access: {
     readonly permissions: PermissionStore
-    readonly policy: Pick<PolicyStore, 'snapshot' | 'edit' | 'tryEdit'>
+    readonly policy: Pick<PolicyStore, 'snapshot' | 'edit' | 'tryEdit' | 'tryText'>
     readonly denials: DenialCounts
     readonly refuseAbove: RefuseAboveCeiling
   }

@@ -2,6 +2,7 @@ import { Problem } from '../../protocol/src/problem.ts'
 import { createEffectOnce } from '../../foundation/src/effects/effect-once.ts'
 import { silentLog } from '../../foundation/src/platform/log.ts'
 import { httpRequestSchema } from '../../protocol/src/mesh-agent-api.ts'
+import { createApprovalOfCall } from '../../work/src/approvals/approval-of-run.ts'
 import { createApprovedEffects } from '../../egress/src/egress/approved/approved-effect.ts'
 import { createApprovedRequests, httpApprovalKind } from '../../egress/src/egress/fetch/approved-requests.ts'
 import type { ApprovalKind } from '../../work/src/approvals/approval-kind.ts'
@@ -51,6 +52,7 @@ export function aHomeThatAsks() {
     })
     const effects = createApprovedEffects({
       ask: approvals.ask,
+      ofCall: createApprovalOfCall(harness.database),
       effects: createEffectOnce(harness),
       runs: harness.ledger.queries,
       newId: harness.newId,
@@ -65,7 +67,7 @@ export function aHomeThatAsks() {
     const approved = createApprovedRequests({ approved: effects, send })
     kinds[httpApprovalKind] = approved.kind
     /** Returns the id of the approval that a request waits for. */
-    const ask = (request: object = {}): string => {
+    const ask = (request: object = {}, key?: string): string => {
       const whole = httpRequestSchema.parse({
         url: 'https://git.test/a',
         method: 'POST',
@@ -73,7 +75,7 @@ export function aHomeThatAsks() {
         ...request,
       })
       try {
-        return approved.ask(caller, whole, decision)
+        return approved.ask(caller, whole, { decision, key })
       } catch (error) {
         return approvalIn(error)
       }

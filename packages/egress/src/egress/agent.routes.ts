@@ -13,10 +13,10 @@ export function egressAgentRoutes(
     meshAgentEndpoints.httpRequest,
     { ...meshAgentApi.httpRequest, needs: () => ({ do: 'call-api', api: 'http' }) },
     ({ caller, body, effect, gone: clientGone }) => {
-      const { outside, repeatable } = effect(body)
+      const { key, outside, repeatable } = effect(body)
       const once = body.method === 'GET' || body.method === 'HEAD' ? repeatable : outside
       const gone = clientGone()
-      return once((line) => forwardRequest(caller, body, { ...line, gone }))
+      return once((line) => forwardRequest(caller, body, { ...line, gone, key }))
     },
   )
   // The call changes nothing, so it needs no idempotency key.

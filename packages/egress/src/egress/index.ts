@@ -78,7 +78,7 @@ export interface EgressNeeds {
   readonly approvals: Pick<ApprovalDesk, 'ask' | 'addKind'>
   /** The owner's policy, which every exit asks after the guard. */
   readonly checkEffect: PolicyChecks
-  readonly effects: Pick<EffectOnce, 'outside'>
+  readonly effects: Pick<EffectOnce, 'outside' | 'wasBegun'>
   readonly openCredentials: OpenCredentials
   readonly vault: Pick<Vault, 'system'>
   /** Each agent's share of the event loop, and the bytes held for answers while they arrive. */
@@ -240,5 +240,5 @@ function openApproved(
   kernel: EgressKernel,
   { approvals, effects, runs }: Pick<EgressNeeds, 'approvals' | 'effects' | 'runs'>,
 ): ApprovedEffects {
-  return createApprovedEffects({ ...kernel, ask: approvals.ask, effects, runs: runs.queries })
+  return createApprovedEffects({ ...kernel, ...approvals, effects, runs: runs.queries })
 }

@@ -22,7 +22,7 @@ export async function followFile(deps: {
   readonly path: string
   readonly clock: Clock
   /** Returns `again` if part of the work is not done; then `take` is called again at the next check. */
-  readonly take: (text: string | null) => void | 'again'
+  readonly take: (text: string | null) => void | 'again' | Promise<void | 'again'>
   readonly onUnreadable: (error: unknown) => void
 }): Promise<FollowedFile> {
   const { path, clock } = deps
@@ -39,7 +39,7 @@ export async function followFile(deps: {
       await requireDevice()
       stamp = await stampOf(path)
       const text = await readTextFile(path)
-      isOwed = deps.take(text) === 'again'
+      isOwed = (await deps.take(text)) === 'again'
     } catch (error) {
       isOwed = true
       deps.onUnreadable(error)

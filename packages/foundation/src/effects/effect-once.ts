@@ -149,6 +149,8 @@ export function createEffectOnce(deps: { readonly database: Database; readonly c
     repeatable,
     /** After the end of a run, no agent asks for an answer any more, so its outside calls are aborted. */
     runEnded: underWay.endRun,
+    /** Whether the row of an effect exists, so that it may have left. */
+    wasBegun: (call: Pick<EffectCall, 'runId' | 'key'>): boolean => table.find(call) !== null,
     /**
      * Waits up to the grace period for running calls, so that their answers are stored; then the database may be
      * closed.

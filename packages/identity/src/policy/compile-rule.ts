@@ -178,11 +178,9 @@ function fieldTests(match: Match, isStrict: boolean): FieldTest[] {
 
 /** Returns a test for a name in lower case: names without wildcards are compared all at once. */
 function wordTest(given: readonly string[]): (word: string) => boolean {
-  const names = new Set(given.filter((pattern) => !hasWildcard(pattern)).map((name) => name.toLowerCase()))
-  const patterns = given.filter(hasWildcard).map(compileFoldedPattern)
-  const matches = anyOf(patterns)
-  if (patterns.length === 0) return (word) => names.has(word)
-  return names.size === 0 ? matches : (word) => names.has(word) || matches(word)
+  const names = new Set(given.map((name) => name.toLowerCase()))
+  const matches = anyOf(given.filter(hasWildcard).map(compileFoldedPattern))
+  return (word) => names.has(word) || matches(word)
 }
 
 /** Whether a pattern for names may match more than one name. */
@@ -191,8 +189,7 @@ export function hasWildcard(pattern: string): boolean {
 }
 
 function anyOf(tests: readonly ((text: string) => boolean)[]): (text: string) => boolean {
-  const [only] = tests
-  return tests.length === 1 && only !== undefined ? only : (text) => tests.some((matches) => matches(text))
+  return (text) => tests.some((matches) => matches(text))
 }
 
 function tested<T>(value: T | null | undefined, test: (value: T) => boolean): boolean | 'hidden' {
@@ -209,15 +206,13 @@ function hostTest(pattern: string): (host: string) => boolean {
 
 /** A host in the form in which effects have it: lower case, without a final dot. Pure. */
 export function plainHost(host: string): string {
-  return host
-    .toLowerCase()
-    .replace(/\.$/, '')
-    .replace(/^\[(.*)\]$/, '$1')
+  return host.toLowerCase().replace(/\.$/, '').replace(/[[\]]/g, '')
 }
 
 function conditionTest(condition: Condition, isStrict: boolean): FieldTest {
   const { variables } = condition
   const usesPath = variables.includes('path')
+  const holds = (of: ConditionValues) => condition.holds(of) ?? isStrict
   return (asked) => {
     const values = asked.values()
     let isHidden = false
@@ -228,7 +223,6 @@ function conditionTest(condition: Condition, isStrict: boolean): FieldTest {
     }
     if (isHidden) return 'hidden'
     if (!usesPath) return condition.holds(values) ?? 'hidden'
-    const holds = (of: ConditionValues) => condition.holds(of) ?? isStrict
     return isStrict ? asked.valuesOfForbidden().some(holds) : asked.valuesOfPaths().every(holds)
   }
 }

@@ -12,6 +12,9 @@ export const conditionVariables = {
   mcp_tool: 'string',
   credentials: 'list<string>',
   chain: 'string',
+  contract: 'string',
+  payees: 'list<string>',
+  call: 'string',
   usd: 'double',
   origins: 'list<string>',
 } as const satisfies Record<string, string>
@@ -33,6 +36,9 @@ export function conditionValues(effect: Effect): ConditionValues {
     mcp_tool: effect.mcpTool,
     credentials: effect.credentials,
     chain: effect.chain,
+    contract: effect.contract,
+    payees: effect.payees,
+    call: effect.call,
     usd: effect.usd,
     origins: effect.origins,
   }

@@ -15,6 +15,9 @@ const values = conditionValues({
   mcpServer: 'crm',
   mcpTool: 'list',
   chain: 'base',
+  contract: 'coin',
+  payees: ['0xab'],
+  call: 'c0ffee',
   origins: ['human', 'cron'],
 })
 
@@ -40,12 +43,24 @@ describe('a condition', () => {
     ['"cron" in origins', true],
     ['agent == "scout" && project == "site" && tool == "http_request"', true],
     ['mcp_server == "crm" && mcp_tool == "list"', true],
+    ['contract == "coin" && payees == ["0xab"] && call == "c0ffee"', true],
+    ['payees == ["0xab", "0xcd"]', false],
+    ['!(usd > 5.0)', false],
+    ['!("cron" in origins) || !(host == "x")', true],
+    ['!(method in ["PUT"]) && !path.contains("x")', true],
+    ['usd > 5.0 ? method == "GET" : true', false],
+    ['usd < 5.0 ? true : path.lowerAscii().contains("item")', true],
+    ['!(usd < 5.0 ? true : false)', true],
+    ['!(host.size() > 100)', true],
+    ['"x" in ["a", "x"]', true],
+    ['7.0 > usd || 7.0 <= usd', true],
   ])('%s gives %s', (text, expected) => {
     expect(holds(text)).toBe(expected)
   })
 
   test.each([
     ['host.matches("(a+)+$")', 'the function matches'],
+    ['!host.matches("(a+)+$")', 'the function matches'],
     ['[1, 2].all(x, x > 0)', 'the function all'],
     ['host + "a" == "b"', '"+"'],
     ['usd * 2.0 > 5.0', '"*"'],

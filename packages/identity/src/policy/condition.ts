@@ -90,7 +90,7 @@ function refusedPart(node: ASTNode, variables: Set<ConditionVariable>): string |
   if (node.op === 'value') return null
   if (node.op === 'id') {
     // The check of types refuses other names.
-    if (Object.hasOwn(conditionVariables, node.args)) variables.add(node.args as ConditionVariable)
+    variables.add(node.args as ConditionVariable)
     return null
   }
   if (node.op === 'rcall') {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { askedEffect, compileRule } from './compile-rule.ts'
 import type { PolicyRule } from './compile-rule.ts'
-import { createDecideEffect } from './decide-effect.ts'
+import { createDecideAsked, createDecideEffect } from './decide-effect.ts'
 import type { Effect } from './effect.ts'
 import type { Match, WrittenRule } from './policy-schema.ts'
 
@@ -98,6 +98,30 @@ describe('the decision of a policy', () => {
     )
     expect(decided([{}, { verdict: 'allow', excepts: ['r0'] }])).toBe('deny by r0')
     expect(decided([asks, { verdict: 'allow' }, { verdict: 'allow', excepts: ['r0'] }])).toBe('allow by r2')
+  })
+
+  test('an exception whose rule does not ask is an allowing rule like any other', () => {
+    const parts: readonly Part[] = [
+      { verdict: 'allow' },
+      { verdict: 'ask', match: { agent: ['other'] } },
+      { verdict: 'allow', excepts: ['r1'] },
+    ]
+    expect(decided(parts)).toBe('allow by r0')
+  })
+
+  test.each<[readonly Part[], string]>([
+    [[], 'allow by more'],
+    [[{ verdict: 'allow' }], 'allow by r0'],
+    [[{ verdict: 'ask' }], 'ask by r0'],
+    [[{ verdict: 'deny' }], 'deny by r0'],
+  ])('a further rule that excepts nothing counts as the last of %j', (parts, expected) => {
+    const rules = rulesOf([...parts, { name: 'more', verdict: 'allow' }])
+    const more = rules.at(-1) ?? null
+    const { verdict, rule } = createDecideAsked(rules.slice(0, -1))(askedEffect(anEffect()), more)
+    expect(`${verdict} by ${rule}`).toBe(expected)
+    const other = rulesOf([{ name: 'more', verdict: 'allow', match: { agent: ['other'] } }])[0] ?? null
+    const without = createDecideAsked(rules.slice(0, -1))(askedEffect(anEffect()), other)
+    expect(without).toEqual(createDecideEffect(rules.slice(0, -1))(anEffect()))
   })
 
   test('excepts is refused on a rule that does not allow', () => {
@@ -228,6 +252,42 @@ describe('the fields of a match', () => {
     expect(decided([{ when, verdict: 'allow' }], anEffect({ usd: null }))).toBe('allow')
   })
 
+  test('a condition with a hidden value decides against the effect, whatever its other parts are', () => {
+    const hidden = anEffect({ usd: null })
+    expect(decided([{ when: 'usd > 5.0 && method == "POST"' }], hidden)).toBe('deny by r0')
+    expect(decided([{ when: 'usd > 5.0 || method == "GET"', verdict: 'allow' }], hidden)).toBe('allow')
+    expect(decided([{ when: '"path" == "path"' }], anEffect({ path: '/x' }))).toBe('deny by r0')
+  })
+
+  test.each<[Match, Partial<Effect>, string]>([
+    [{ host: ['api.example.org'] }, {}, 'allow'],
+    [{ host: ['api.example.org'], method: ['*'] }, {}, 'allow'],
+    [{ method: ['GET', 'WEBSOCKET'] }, {}, 'allow by r0'],
+    [{ method: ['websocket'] }, {}, 'allow by r0'],
+    [{ method: ['WEBSOCKET'] }, { method: 'GET' }, 'allow'],
+    [{ method: ['GET'] }, { method: 'GET' }, 'allow by r0'],
+  ])('a WebSocket is allowed by no rule but one that names the method: %j', (match, more, expected) => {
+    const effect = anEffect({ method: 'WEBSOCKET', ...more })
+    expect(decided([{ match, verdict: 'allow' }], effect)).toBe(expected)
+  })
+
+  test('a WebSocket is denied and asked for by any rule about it', () => {
+    const effect = anEffect({ method: 'WEBSOCKET' })
+    for (const match of [{ host: ['api.example.org'] }, { method: ['WEBSOCKET'] }]) {
+      expect(decided([{ match }], effect)).toBe('deny by r0')
+      expect(decided([{ match, verdict: 'ask' }], effect)).toBe('ask by r0')
+    }
+    expect(decided([{ match: { method: ['GET'] } }], effect)).toBe('allow')
+  })
+
+  test.each([[['/a', '/ΑΣ*']], [['/ΑΣ*']]])(
+    '%j denies a path whose lower case depends on what follows',
+    (path) => {
+      expect(decided([{ match: { path } }], anEffect({ path: '/ΑΣΑ' }))).toBe('deny by r0')
+      expect(decided([{ match: { path } }], anEffect({ path: '/ασα' }))).toBe('allow')
+    },
+  )
+
   test('a condition on the path is tested with each of its readings', () => {
     const when = 'path.startsWith("/admin")'
     expect(decided([{ when }], anEffect({ path: '/%61dmin' }))).toBe('deny by r0')
@@ -319,6 +379,16 @@ describe('the index of rules', () => {
     '"/a" == path',
     'path in ["/a", "/b/a"]',
     'path.contains("a")',
+    'path.contains("A")',
+    'path.lowerAscii().contains("b")',
+    'path.lowerAscii() == "/a/b"',
+    '(path.contains("b") || path.endsWith("a"))',
+    '(method == "GET" ? path.contains("b") : false)',
+    '(path.contains("a") ? path.startsWith("/b") : path.endsWith("b"))',
+    '!path.contains("a")',
+    'host.endsWith(".test")',
+    'mcp_tool.contains("t")',
+    'mcp_server.lowerAscii() == "mm"',
     'method == "GET"',
     'method in ["GET", "POST"]',
     'method != "GET"',

@@ -1,11 +1,27 @@
 import { harnessCallKinds, harnessCallName } from '@flotilla/protocol/harness-api'
 
+/** What is known of a payment, and of a call of a contract or of a harness. */
+interface PaymentFacts {
+  readonly chain?: string
+  /** The contract that a payment calls, for a token the token's, and `coin` for the chain's coin; lower case if hexadecimal. */
+  readonly contract?: string
+  /** Every address that may receive something by a payment, in order; lower case if hexadecimal. */
+  readonly payees?: readonly string[]
+  /**
+   * SHA-256 of a call with all of its arguments: of a contract, or of a harness; null for a call of a harness that is
+   * not known whole.
+   */
+  readonly call?: string | null
+  /** The value of a payment with its fee, in US dollars. */
+  readonly usd?: number | null
+}
+
 /**
  * Something that an agent wants to do outside of its container, as the mesh sees it right before it happens. A field
  * that is absent does not apply (a notice has no host). A field that is null applies, but the mesh cannot see its
  * value: a tunnel hides method and path.
  */
-export interface Effect {
+export interface Effect extends PaymentFacts {
   readonly agent: string
   /** The project that the agent belongs to; absent without one. */
   readonly project?: string
@@ -21,15 +37,15 @@ export interface Effect {
   readonly mcpTool?: string | null
   /** The names of all credentials that are filled in. */
   readonly credentials?: readonly string[]
-  readonly chain?: string
-  /** The value of a payment with its fee, in US dollars. */
-  readonly usd?: number | null
   /** The kinds of origin of the run and of all runs that led to it; null if the work belongs to no run. */
   readonly origins?: readonly string[] | null
 }
 
 /** An effect without what follows from its caller. */
 export type EffectDetails = Omit<Effect, 'agent' | 'project' | 'origins'>
+
+/** How the names of calls of a harness begin. */
+export const harnessCallPrefix = 'harness_'
 
 /**
  * The tools whose effects the policy decides: `fetch_media` is a picture or document that a model call names, `connect` is a program behind the forward proxy, `browser` a connection of

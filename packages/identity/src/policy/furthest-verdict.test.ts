@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { createFurthestVerdict } from './furthest-verdict.ts'
 import { snapshotOf } from './policy-file.ts'
 
-const effect = { agent: 'scout', tool: 'http_request', host: 'api.test', credentials: ['github'] }
+const effect = {
+  agent: 'scout',
+  project: 'site',
+  mcpServer: 'crm',
+  tool: 'http_request',
+  host: 'api.test',
+  credentials: ['github'],
+}
 const furthest = (...rules: readonly string[]) =>
   createFurthestVerdict(snapshotOf(`rules:\n${rules.map((rule) => `  - ${rule}\n`).join('')}`).rules)(effect)
 
@@ -15,6 +22,11 @@ describe('the mildest verdict that an effect at a place can get', () => {
     ['{ name: r, match: { host: api.test, method: POST }, verdict: deny }', 'allow'],
     ['{ name: r, match: { host: api.test, origin: webhook }, verdict: deny }', 'allow'],
     ['{ name: r, match: { host: api.test }, when: \'method == "POST"\', verdict: deny }', 'allow'],
+    ["{ name: r, match: { host: api.test }, when: 'credentials.size() == 1', verdict: deny }", 'allow'],
+    ['{ name: r, match: { project: site, mcp_server: crm }, verdict: deny }', 'deny'],
+    ['{ name: r, match: { host: api.test, usd_above: 1 }, verdict: deny }', 'allow'],
+    ['{ name: r, match: { host: api.test, mcp_tool: "*" }, verdict: ask }', 'allow'],
+    ['{ name: r, match: { host: api.test }, verdict: allow }', 'allow'],
   ])('with the rule %s is %s', (rule, verdict) => {
     expect(furthest(rule)).toEqual({ verdict, rule: verdict === 'allow' ? null : 'r' })
   })
@@ -25,5 +37,11 @@ describe('the mildest verdict that an effect at a place can get', () => {
     expect(furthest(ask, except('{ path: /a }')).verdict).toBe('allow')
     expect(furthest(ask, except('{ host: other.test, path: /a }')).verdict).toBe('ask')
     expect(furthest(ask, except('{ agent: other }')).verdict).toBe('ask')
+    expect(furthest(ask, except('{ project: other, path: /a }')).verdict).toBe('ask')
+    expect(furthest(ask, except('{ mcp_server: other, path: /a }')).verdict).toBe('ask')
+    expect(furthest(ask, except('{ credential: other, path: /a }')).verdict).toBe('ask')
+    expect(furthest(ask, except('{ tool: browser, path: /a }')).verdict).toBe('ask')
+    const more = '{ name: more, match: { host: api.test }, verdict: ask }'
+    expect(furthest(ask, more, except('{ path: /a }'))).toEqual({ verdict: 'ask', rule: 'more' })
   })
 })

@@ -16,10 +16,9 @@ export type EffectAtPlace = Pick<Effect, 'agent' | 'project' | 'tool' | 'host' |
 export function createFurthestVerdict(
   rules: readonly PolicyRule[],
 ): (effect: EffectAtPlace) => { readonly verdict: Verdict; readonly rule: string | null } {
-  const always = rules.filter(
-    ({ match, when }) =>
-      when === null && Object.keys(match).every((field) => fixed.some((name) => name === field)),
-  )
+  // A rule about a field that differs from effect to effect matches none without it. A condition may hold for this
+  // credential alone, and not if the effect has a further one.
+  const always = rules.filter(({ when }) => when === null)
   const exceptions = rules
     .filter(({ excepts }) => excepts.length > 0)
     .map((rule) => ({ excepts: rule.excepts, mayMatch: matchesSome(rule) }))
@@ -28,7 +27,6 @@ export function createFurthestVerdict(
     const denied = always.find((rule) => rule.verdict === 'deny' && rule.matches(asked))
     if (denied !== undefined) return { verdict: 'deny', rule: denied.name }
     const asks = always.filter((rule) => rule.verdict === 'ask' && rule.matches(asked))
-    if (asks.length === 0) return { verdict: 'allow', rule: null }
     const excepted = new Set(exceptions.flatMap(({ excepts, mayMatch }) => (mayMatch(asked) ? excepts : [])))
     const asking = asks.find(({ name }) => !excepted.has(name))
     return asking === undefined ? { verdict: 'allow', rule: null } : { verdict: 'ask', rule: asking.name }

@@ -1,25 +1,63 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 import type { ConditionValues } from './condition-values.ts'
 
-/** False if the condition certainly does not hold for these values. */
-export type MayHold = (values: ConditionValues) => boolean
+/** What is known about a condition for some values without evaluating it; a part that is not known may be either. */
+interface Known {
+  /** False if the condition certainly does not hold. */
+  readonly may: (values: ConditionValues) => boolean
+  /** True if the condition certainly holds. */
+  readonly must: (values: ConditionValues) => boolean
+}
+
+const unknown: Known = { may: () => true, must: () => false }
 
 /**
  * Compiles the comparisons of a condition, so that most rules of many are excluded without the library's evaluation,
- * which takes a microsecond. A part that is not known here counts as true; where the result is true, the library
+ * which takes a microsecond. Returns false if the condition certainly does not hold; where it returns true, the library
  * decides. Pure.
  */
-export function compileMayHold(node: ASTNode): MayHold {
-  if (node.op === '&&' || node.op === '||') {
-    const [left, right] = [compileMayHold(node.args[0]), compileMayHold(node.args[1])]
-    return node.op === '&&'
-      ? (values) => left(values) && right(values)
-      : (values) => left(values) || right(values)
-  }
-  return comparison(node) ?? (() => true)
+export function compileMayHold(node: ASTNode): (values: ConditionValues) => boolean {
+  return known(node).may
 }
 
-function comparison(node: ASTNode): MayHold | null {
+function known(node: ASTNode): Known {
+  if (node.op === '&&' || node.op === '||') {
+    const [left, right] = [known(node.args[0]), known(node.args[1])]
+    return node.op === '&&' ? joined(left, right, false) : joined(left, right, true)
+  }
+  if (node.op === '!_') {
+    const { may, must } = known(node.args)
+    return { may: (values) => !must(values), must: (values) => !may(values) }
+  }
+  if (node.op === '?:') {
+    const [chosen, held, failed] = [known(node.args[0]), known(node.args[1]), known(node.args[2])]
+    return {
+      may: (values) =>
+        (chosen.may(values) && held.may(values)) || (!chosen.must(values) && failed.may(values)),
+      must: () => false,
+    }
+  }
+  if (node.op === 'value' && typeof node.args === 'boolean') {
+    const value = node.args
+    return { may: () => value, must: () => value }
+  }
+  const test = comparison(node)
+  if (test === null) return unknown
+  return { may: (values) => test(values) !== false, must: (values) => test(values) === true }
+}
+
+function joined(left: Known, right: Known, isEither: boolean): Known {
+  const both =
+    (of: keyof Known): Known['may'] =>
+    (values) =>
+      isEither ? left[of](values) || right[of](values) : left[of](values) && right[of](values)
+  return { may: both('may'), must: both('must') }
+}
+
+/** The result of a comparison; null if the value has another type. */
+type Comparison = (values: ConditionValues) => boolean | null
+
+function comparison(node: ASTNode): Comparison | null {
   if (node.op === 'rcall') {
     const [name, receiver, [argument]] = node.args
     const read = reader(receiver)
@@ -28,7 +66,7 @@ function comparison(node: ASTNode): MayHold | null {
     const test = textTests[name]
     return (values) => {
       const value = read(values)
-      return typeof value !== 'string' || test(value, text)
+      return typeof value === 'string' ? test(value, text) : null
     }
   }
   if (node.op === 'in') return membership(node.args[0], node.args[1])
@@ -41,17 +79,17 @@ function comparison(node: ASTNode): MayHold | null {
   const test = orders[isTurned ? turned[node.op] : node.op]
   return (values) => {
     const value = read(values)
-    return typeof value !== typeof bound || test(value as string, bound as string)
+    return typeof value === typeof bound ? test(value as string, bound as string) : null
   }
 }
 
-function membership(item: ASTNode, list: ASTNode): MayHold | null {
+function membership(item: ASTNode, list: ASTNode): Comparison | null {
   const text = literal(item)
   const readList = reader(list)
   if (typeof text === 'string' && readList !== null) {
     return (values) => {
       const value = readList(values)
-      return !Array.isArray(value) || value.includes(text)
+      return Array.isArray(value) ? value.includes(text) : null
     }
   }
   const read = reader(item)
@@ -60,7 +98,7 @@ function membership(item: ASTNode, list: ASTNode): MayHold | null {
   if ([...items].some((one) => typeof one !== 'string')) return null
   return (values) => {
     const value = read(values)
-    return typeof value !== 'string' || items.has(value)
+    return typeof value === 'string' ? items.has(value) : null
   }
 }
 
@@ -86,8 +124,16 @@ function isOrder(op: string): op is keyof typeof orders {
   return Object.hasOwn(orders, op)
 }
 
-/** Reads a variable; null for any other part. */
+/** Reads a variable, as it is or in lower case; null for any other part. */
 function reader(node: ASTNode): ((values: ConditionValues) => ConditionValues[keyof ConditionValues]) | null {
+  if (node.op === 'rcall') {
+    const read = node.args[0] === 'lowerAscii' ? reader(node.args[1]) : null
+    if (read === null) return null
+    return (values) => {
+      const value = read(values)
+      return typeof value === 'string' ? value.toLowerCase() : value
+    }
+  }
   if (node.op !== 'id') return null
   const name = node.args as keyof ConditionValues
   return (values) => values[name]

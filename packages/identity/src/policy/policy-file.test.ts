@@ -1,11 +1,13 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createFileEditor } from '../../../foundation/src/config/index.ts'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
+import { ownLoop } from '../../../testing/src/own-loop.ts'
 import { createPolicyFile } from './policy-file.ts'
+import type { PolicySnapshot } from './policy-file.ts'
 
 const denyAll = "rules:\n  - { name: stop, match: { agent: '*' }, verdict: deny }\n"
 const effect = { agent: 'scout', tool: 'browser' } as const
@@ -18,6 +20,7 @@ async function opened(text: string | null) {
     editor: createFileEditor(),
     clock: createManualClock(),
     log: silentLog,
+    inSteps: (work) => ownLoop().inSteps(null, work, 'finish'),
   })
   return { path, store }
 }
@@ -65,5 +68,54 @@ describe('the policy file', () => {
       'allow',
     ])
     await store.close()
+  })
+
+  describe('that is long', () => {
+    const rules = Array.from(
+      { length: 900 },
+      (_none, at) =>
+        `  - { name: r${at}, match: { host: 'h${at}.test', path: '/v1/**' }, verdict: deny, reason: '${'x'.repeat(150)}' }\n`,
+    )
+    const long = `rules:\n${rules.join('')}`
+
+    test('is parsed in another thread, and applies as a short one does', async () => {
+      const { path, store } = await opened(long)
+      expect(
+        store.snapshot().decide({ agent: 'scout', tool: 'http_request', host: 'h7.test', path: '/v1/x' }),
+      ).toMatchObject({
+        verdict: 'deny',
+        rule: 'r7',
+        line: 9,
+      })
+      await writeFile(path, `${long}  - { name: r0 }\n`)
+      await store.refresh()
+      expect(store.snapshot().broken).toMatch(/^config\/policy\.yaml line 902: /)
+      await store.close()
+    })
+
+    test('takes the event loop for no more than a part of its reading', async () => {
+      const { path, store } = await opened('')
+      await writeFile(path, long)
+      const read = { isDone: false }
+      const reading = store.refresh().then(() => (read.isDone = true))
+      let turns = 0
+      for (; !read.isDone; turns += 1) await new Promise((resolve) => setImmediate(resolve))
+      await reading
+      // One turn each for the stamp, the text and the thread would be a handful.
+      expect(turns).toBeGreaterThan(20)
+      await store.close()
+    })
+
+    test('gets a rule that the owner adds, and keeps its comments', async () => {
+      const { path, store } = await opened(`# Mine.\n${long}`)
+      const seen: PolicySnapshot[] = []
+      const rule = { name: 'more', match: { agent: 'scout' }, verdict: 'ask' }
+      const change = { rule, before: () => {}, check: (next: PolicySnapshot) => void seen.push(next) }
+      await store.edit(change)
+      expect(seen[0]?.rules).toHaveLength(901)
+      expect(store.snapshot().rules.at(-1)).toMatchObject({ name: 'more', line: 903 })
+      expect(await readFile(path, 'utf8')).toMatch(/^# Mine\./)
+      await store.close()
+    })
   })
 })

@@ -8,6 +8,9 @@ import type { Log } from '@flotilla/foundation/platform'
 import { createDecideEffect } from './decide-effect.ts'
 import type { DecideEffect } from './effect.ts'
 import type { PolicyRule } from './compile-rule.ts'
+import { parsePolicy } from './parse-policy.ts'
+import type { ParsedPolicy } from './parse-policy.ts'
+import { createPolicyText } from './policy-text.ts'
 import { readPolicySteps } from './read-policy.ts'
 import { runCases } from './run-cases.ts'
 import type { CaseResult } from './run-cases.ts'
@@ -38,16 +41,19 @@ export interface PolicyStore {
   edit(change: PolicyChange): Promise<void>
   /** Checks a change as `edit` does, with the same problems, and writes nothing. */
   tryEdit(change: PolicyChange): Promise<void>
+  /** Returns the policy of a text that is not in force. */
+  tryText(text: string): Promise<PolicySnapshot>
   refresh(): Promise<void>
   close(): Promise<void>
 }
 
-/** A change of the text of the file. Both functions may throw a Problem, and nothing is written then. */
+/** A rule to add at the end of the file. Both functions may throw a Problem, and nothing is written then. */
 export interface PolicyChange {
-  /** Returns the new text. */
-  readonly rewrite: (text: string, before: PolicySnapshot) => string
+  readonly rule: object
+  /** Gets the valid policy before the change. */
+  readonly before: (policy: PolicySnapshot) => void
   /** Gets the valid policy that would apply. */
-  readonly check?: (next: PolicySnapshot) => void
+  readonly check: (next: PolicySnapshot) => void
 }
 
 const file = 'config/policy.yaml'
@@ -57,15 +63,22 @@ export async function createPolicyFile(deps: {
   readonly editor: FileEditor
   readonly clock: Clock
   readonly log: Log
+  /** Does work that can pause, so that requests are served while a long file is read. */
+  readonly inSteps: <T>(work: StepWork<T>) => Promise<T>
 }): Promise<PolicyStore> {
   const { log } = deps
+  const policyText = createPolicyText()
   let current = brokenSnapshot(`${file} has not been read`, null)
 
   let latest: { readonly text: string | null; readonly policy: PolicySnapshot } | null = null
 
-  /** A long file takes a tenth of a second, so the policy of the text that was read last is kept. */
-  function read(text: string | null): PolicySnapshot {
-    if (latest === null || latest.text !== text) latest = { text, policy: snapshotOf(text) }
+  async function tryText(text: string | null): Promise<PolicySnapshot> {
+    return deps.inSteps(snapshotSteps(await policyText.parse(text ?? '')))
+  }
+
+  /** A long file takes a fifth of a second, so the policy of the text that was read last is kept. */
+  async function read(text: string | null): Promise<PolicySnapshot> {
+    if (latest === null || latest.text !== text) latest = { text, policy: await tryText(text) }
     return latest.policy
   }
 
@@ -85,7 +98,7 @@ export async function createPolicyFile(deps: {
   const { refresh, close } = await followFile({
     path: deps.path,
     clock: deps.clock,
-    take: (text) => take(read(text)),
+    take: async (text) => take(await read(text)),
     onUnreadable: (error) => {
       log.error(
         { err: error },
@@ -94,26 +107,28 @@ export async function createPolicyFile(deps: {
       take(brokenSnapshot(`${file} cannot be read`, null))
     },
   })
-  const changed = (text: string | null, { rewrite, check }: PolicyChange): string => {
-    const before = read(text)
-    requireWhole(before, 'the file cannot be changed while it is invalid')
-    const next = rewrite(text ?? '', before)
-    const policy = read(next)
-    requireWhole(policy, 'the change was not written')
-    check?.(policy)
+  async function changed(text: string | null, { rule, before, check }: PolicyChange): Promise<string> {
+    const policy = await read(text)
+    requireWhole(policy, 'the file cannot be changed while it is invalid')
+    before(policy)
+    const next = await policyText.addRule(text ?? '', rule)
+    const then = await read(next)
+    requireWhole(then, 'the change was not written')
+    check(then)
     return next
   }
   return {
     snapshot: () => current,
     edit: async (change) => {
-      await deps.editor.edit(deps.path, async (text) => changed(text, change))
+      await deps.editor.edit(deps.path, (text) => changed(text, change))
       await refresh()
     },
     tryEdit: (change) =>
       deps.editor.edit(deps.path, async (text) => {
-        changed(text, change)
+        await changed(text, change)
         return null
       }),
+    tryText,
     refresh,
     close,
   }
@@ -125,15 +140,16 @@ function requireWhole({ broken }: PolicySnapshot, consequence: string): void {
 
 /** Returns the policy of a text; null for a missing file. Pure. */
 export function snapshotOf(text: string | null): PolicySnapshot {
-  return finished(snapshotSteps(text))
+  return finished(snapshotSteps(parsePolicy(text ?? '')))
 }
 
-/** Like `snapshotOf`, for work that can pause between two rules and two cases. Pure. */
-export function* snapshotSteps(text: string | null): StepWork<PolicySnapshot> {
-  const reading = yield* readPolicySteps(text ?? '')
+/** Returns the policy of a parsed text; can pause between two rules and two cases. Pure. */
+function* snapshotSteps(parsed: ParsedPolicy): StepWork<PolicySnapshot> {
+  const reading = yield* readPolicySteps(parsed)
   if (!reading.ok) return brokenSnapshot(`${file} line ${reading.line}: ${reading.reason}`, reading.line)
   const { rules, cases } = reading
   const decide = createDecideEffect(rules)
+  yield
   const results = yield* runCases(decide, cases)
   const failed = results.find(({ fault }) => fault !== null)
   if (failed === undefined) return { decide, rules, cases: results, broken: null }

@@ -93,6 +93,8 @@ const caseSchema = z.strictObject({
   mcp_tool: pattern.optional(),
   credential: patterns.optional(),
   chain: pattern.optional(),
+  contract: pattern.optional(),
+  payee: patterns.optional(),
   usd: z.number().min(0).optional(),
   origin: oneOrMore(z.enum(originKinds)).optional(),
   expect: z.enum(verdicts),

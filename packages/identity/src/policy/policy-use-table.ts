@@ -3,9 +3,12 @@ import type { Database } from '@flotilla/foundation/storage'
 import * as z from 'zod'
 import { verdicts } from './effect.ts'
 import type { EffectDetails } from './effect.ts'
+import { policyLimits } from './policy-schema.ts'
 
 /** How many effects of one agent are kept, the latest. */
 const stopsOfAgentMax = 200
+/** How many rules have counts, those that decided last: more than a file can have, because rules are renamed. */
+const countedRulesMax = 2 * policyLimits.rulesMax
 /** How many effects of all agents are kept. */
 const stopsMax = 20_000
 
@@ -67,6 +70,15 @@ export function createPolicyUseTable(database: Database) {
            DO UPDATE SET count = count + excluded.count, last_at = excluded.last_at`,
         )
         .run(stop.agentId, stop.rule, stop.verdict, JSON.stringify(stop.effect), stop.count, stop.lastAt)
+    },
+    /** Deletes the counts of the rules that decided longest ago, above the limit. */
+    trimHits: (): void => {
+      database
+        .prepare(
+          `DELETE FROM policy_hits WHERE rule IN
+             (SELECT rule FROM policy_hits ORDER BY last_at DESC, rule LIMIT -1 OFFSET ?)`,
+        )
+        .run(countedRulesMax)
     },
     /** Deletes the oldest rows of an agent, and of all, above the limits. */
     trim: (agentId: string): void => {

@@ -57,6 +57,19 @@ describe('the use of the policy', () => {
     expect(use.stops(all)).toEqual([])
   })
 
+  test('keeps the counts of the rules that decided last, up to twice the rules of a file', async () => {
+    const { use, opened, clock } = aUse()
+    for (let count = 0; count < 2003; count++) {
+      use.note('scout', details, decided('allow', `r${count}`))
+      await clock.advance(1)
+    }
+    expect(use.hits().size).toBe(2000)
+    const kept = opened().hits().size
+    expect(kept).toBe(2000)
+    expect(use.hits().has('r2')).toBe(false)
+    expect(use.hits().get('r3')).toMatchObject({ hits: 1 })
+  })
+
   test('cuts long texts of an agent', () => {
     const { use } = aUse()
     use.note('scout', { ...details, path: `/${'x'.repeat(5000)}` }, decided('deny'))

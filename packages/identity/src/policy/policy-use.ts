@@ -45,6 +45,7 @@ export function createPolicyUse(deps: {
     if (hits.size === 0 && stops.size === 0) return
     deps.database.transaction(() => {
       for (const [rule, one] of hits) table.addHits(rule, one)
+      table.trimHits()
       for (const stop of stops.values()) table.addStop(stop)
       for (const agentId of new Set([...stops.values()].map((stop) => stop.agentId))) table.trim(agentId)
     })

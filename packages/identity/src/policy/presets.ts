@@ -6,6 +6,7 @@ interface PresetRule {
   readonly verdict: WrittenRule['verdict']
   readonly match: Omit<Match, 'host' | 'agent'>
   readonly reason: string
+  readonly when?: string
   readonly excepts?: readonly string[]
 }
 
@@ -14,17 +15,25 @@ interface Preset {
   readonly rules: readonly PresetRule[]
 }
 
-const writes = ['POST', 'PUT', 'PATCH', 'DELETE']
 const reads = ['GET', 'HEAD']
+/** Every method that is not known to read, because a server may have its own methods. */
+const isWrite = '!(method in ["GET", "HEAD", "OPTIONS"])'
 const writesAsked = (reason: string): readonly PresetRule[] => [
-  { name: 'writes', verdict: 'ask', match: { method: writes }, reason },
+  { name: 'writes', verdict: 'ask', match: {}, when: isWrite, reason },
   { name: 'reads', verdict: 'allow', match: { method: reads }, reason: 'Reading is allowed.' },
 ]
 
 /** The rules of each preset; names and paths are those that the services document. */
 const presets: Readonly<Record<Exclude<PresetName, 'mcp'>, Preset>> = {
   'git-host': {
-    hosts: ['github.com', 'gitlab.com', 'bitbucket.org', 'codeberg.org'],
+    hosts: [
+      'github.com',
+      'api.github.com',
+      'gitlab.com',
+      'bitbucket.org',
+      'api.bitbucket.org',
+      'codeberg.org',
+    ],
     rules: [
       {
         name: 'push',
@@ -35,12 +44,34 @@ const presets: Readonly<Record<Exclude<PresetName, 'mcp'>, Preset>> = {
       {
         name: 'clone',
         verdict: 'allow',
-        match: { path: ['**/git-upload-pack', '**/info/refs'] },
+        match: { path: ['**/git-upload-pack', '**/info/refs', '**/info/lfs/objects/batch'] },
         reason: 'Cloning and fetching only read.',
+        excepts: ['git-host/writes'],
+      },
+      {
+        // The API of a host commits, merges and deletes as well.
+        name: 'writes',
+        verdict: 'ask',
+        match: {},
+        when: isWrite,
+        reason: 'A write may change the repository.',
       },
     ],
   },
-  npm: { hosts: ['registry.npmjs.org'], rules: writesAsked('Publishing a package cannot be taken back.') },
+  npm: {
+    // The second host passes what is published on to the first.
+    hosts: ['registry.npmjs.org', 'registry.yarnpkg.com'],
+    rules: [
+      ...writesAsked('Publishing a package cannot be taken back.'),
+      {
+        name: 'audits',
+        verdict: 'allow',
+        match: { method: ['POST'], path: ['/-/npm/v1/security/**'] },
+        reason: 'An installation asks about known faults of packages.',
+        excepts: ['npm/writes'],
+      },
+    ],
+  },
   pypi: {
     hosts: ['upload.pypi.org', 'pypi.org', 'test.pypi.org'],
     rules: writesAsked('Publishing a package cannot be taken back.'),
@@ -53,7 +84,7 @@ const presets: Readonly<Record<Exclude<PresetName, 'mcp'>, Preset>> = {
         // Slack's Web API takes POST for every method, so the method's own name decides.
         name: 'writes',
         verdict: 'ask',
-        match: { path: ['/api/**', '/services/**', '/workflows/**', '/triggers/**'] },
+        match: { path: ['/api/**', '/services/**', '/workflows/**', '/triggers/**', '/upload/**'] },
         reason: 'People see what is posted.',
       },
       {
@@ -66,7 +97,7 @@ const presets: Readonly<Record<Exclude<PresetName, 'mcp'>, Preset>> = {
     ],
   },
   'payments-api': {
-    hosts: ['api.stripe.com'],
+    hosts: ['api.stripe.com', 'connect.stripe.com', 'files.stripe.com'],
     rules: writesAsked('A write may move money.'),
   },
 }

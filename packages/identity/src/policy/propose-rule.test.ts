@@ -15,6 +15,15 @@ const request: EffectDetails = {
   credentials: ['github'],
 }
 const call: EffectDetails = { tool: 'mcp', mcpServer: 'crm', mcpTool: 'write[1]', credentials: [] }
+const transfer: EffectDetails = {
+  tool: 'wallet_transfer',
+  chain: 'base',
+  contract: '0xc0',
+  payees: ['0xab', '0xcd'],
+  usd: 12.301,
+}
+const execute: EffectDetails = { ...transfer, tool: 'wallet_execute', call: 'a'.repeat(64) }
+const harnessCall: EffectDetails = { tool: 'harness_execute', call: 'b'.repeat(64) }
 const why = { rule: 'asked', reason: 'Always.', origins: ['human'] }
 
 /** The verdict about an effect after the rule that is proposed for `proposedFor` was added. */
@@ -69,6 +78,32 @@ describe('a proposed rule', () => {
     expect(after(call, other)).not.toBe('allow')
   })
 
+  test.each<[string, Partial<Effect>]>([
+    ['chain', { chain: 'ethereum' }],
+    ['contract', { contract: '0xc1' }],
+    ['receiver', { payees: ['0xab', '0xce'] }],
+    ['further receiver', { payees: ['0xab', '0xcd', '0xce'] }],
+    ['unknown contract', { contract: undefined as never }],
+    ['higher value', { usd: 12.32 }],
+    ['hidden value', { usd: null }],
+    ['kind of payment', { tool: 'wallet_execute', call: 'a'.repeat(64) }],
+    ['origin', { origins: ['webhook'] }],
+  ])('for a payment does not allow another %s', (_what, other) => {
+    expect(after(transfer)).toBe('allow')
+    expect(after(transfer, { usd: 12.31 })).toBe('allow')
+    expect(after(transfer, other)).toBe('ask')
+  })
+
+  test('for a call of a contract or of a harness allows the very same call alone', () => {
+    for (const one of [execute, harnessCall]) {
+      expect(after(one)).toBe('allow')
+      expect(after(one, { call: 'c'.repeat(64) })).toBe('ask')
+      expect(after(one, { call: null })).toBe('ask')
+    }
+    expect(after(execute, { usd: 13 })).toBe('ask')
+    expect(after(harnessCall, { tool: 'harness_edit' })).toBe('ask')
+  })
+
   test('does not allow what another rule denies', () => {
     expect(after({ ...request, path: '/admin/users' })).toBe('deny')
   })
@@ -79,6 +114,15 @@ describe('a proposed rule', () => {
     ['a path with a star', { ...request, path: '/a*' }],
     ['a path that is longer than a pattern', { ...request, path: `/${'a'.repeat(300)}` }],
     ['an unknown tool', { ...call, mcpTool: null }],
+    ['a payment of unknown value', { ...transfer, usd: null }],
+    ['a payment to unknown addresses', { tool: 'wallet_transfer', chain: 'base', contract: 'coin', usd: 1 }],
+    ['a payment of an earlier release', { tool: 'wallet_transfer', chain: 'base', payees: ['0xab'], usd: 1 }],
+    [
+      'a payment to more addresses than a condition can name',
+      { ...transfer, payees: Array(51).fill('0xab') },
+    ],
+    ['a call of a contract that is not known whole', { ...execute, call: null }],
+    ['a call of a harness that is not known whole', { ...harnessCall, call: null }],
     ['no host', { tool: 'browser', method: 'GET', path: '/' }],
   ])('is not made for %s', (_what, effect) => {
     expect(proposeRule('scout', effect, why)).toBe(null)

@@ -3,6 +3,7 @@ import { askedEffect, compileRule } from './compile-rule.ts'
 import type { PolicyRule } from './compile-rule.ts'
 import { createDecideAsked } from './decide-effect.ts'
 import type { DecideEffect, Effect, EffectDetails } from './effect.ts'
+import { harnessCallPrefix } from './effect.ts'
 import { policyLimits, ruleSchema } from './policy-schema.ts'
 
 /** A rule as the owner would write it in config/policy.yaml. */
@@ -15,10 +16,16 @@ export interface ProposedRule {
   readonly reason: string
 }
 
+/** What a rule names of an effect. */
+interface Named {
+  readonly match: Record<string, string>
+  readonly conditions: readonly string[]
+}
+
 /**
  * Returns the narrowest rule that allows exactly such effects of one agent without asking, and takes back the rule
- * that asks for them. Null if no rule can name the effect: a hidden path or method, a path with `*`, or names that are
- * too long for a rule. Pure.
+ * that asks for them. Null if no rule can name the effect: a hidden path, method, value or call, a path with `*`, or
+ * names that are too long for a rule. Pure.
  */
 export function proposeRule(
   agentId: string,
@@ -31,25 +38,12 @@ export function proposeRule(
     readonly origins?: readonly string[]
   },
 ): ProposedRule | null {
-  const { tool, method, host, path, mcpServer, mcpTool, credentials } = effect
-  const isCall = mcpServer !== undefined
-  if (isCall ? typeof mcpTool !== 'string' : typeof method !== 'string' || typeof path !== 'string')
-    return null
-  if (!isCall && (host === undefined || path?.includes('*') === true)) return null
-  if ((path ?? '').length > policyLimits.patternMaxChars) return null
-  const match = {
-    agent: agentId,
-    tool,
-    ...(isCall
-      ? { mcp_server: literal(mcpServer), mcp_tool: literal(mcpTool ?? '') }
-      : { host: host ?? '', method: method ?? '', path: path ?? '' }),
-  }
+  const named =
+    namedPayment(effect) ?? namedHarnessCall(effect) ?? namedToolCall(effect) ?? namedRequest(effect)
+  if (named === null) return null
+  const match = { agent: agentId, tool: effect.tool, ...named.match }
   const conditions = [
-    // Names match in any case, and tools with names that differ in case only are different tools.
-    ...(isCall ? [`mcp_tool == ${JSON.stringify(mcpTool)}`] : []),
-    // Without it, the rule would also allow the effect with another credential.
-    `credentials.size() == ${credentials?.length ?? 0}`,
-    ...(credentials ?? []).map((name) => `${JSON.stringify(name)} in credentials`),
+    ...named.conditions,
     ...(why.origins === undefined
       ? []
       : [`origins == [${why.origins.map((kind) => JSON.stringify(kind)).join(', ')}]`]),
@@ -71,6 +65,54 @@ export function proposeRule(
     reason: why.reason,
   }
   return compileProposed(proposed, 0) === null ? null : proposed
+}
+
+/** A payment to the same addresses by the same contract, of at most the same value; a call with the same arguments. */
+function namedPayment({ tool, chain, contract, payees, call, usd }: EffectDetails): Named | null {
+  if (chain === undefined || contract === undefined || payees === undefined || typeof usd !== 'number')
+    return null
+  // Of a call, contract and value do not say what its other arguments do.
+  if (tool !== 'wallet_transfer' && typeof call !== 'string') return null
+  return {
+    match: { chain: literal(chain) },
+    conditions: [
+      `contract == ${JSON.stringify(contract)}`,
+      `payees == [${payees.map((payee) => JSON.stringify(payee)).join(', ')}]`,
+      ...(typeof call === 'string' ? [`call == ${JSON.stringify(call)}`] : []),
+      // Cents, because the value of the fee changes with each block.
+      `usd <= ${(Math.ceil(usd * 100) / 100).toFixed(2)}`,
+    ],
+  }
+}
+
+function namedHarnessCall({ tool, call }: EffectDetails): Named | null {
+  return tool.startsWith(harnessCallPrefix) && typeof call === 'string'
+    ? { match: {}, conditions: [`call == ${JSON.stringify(call)}`] }
+    : null
+}
+
+function namedToolCall({ mcpServer, mcpTool, credentials }: EffectDetails): Named | null {
+  if (mcpServer === undefined || typeof mcpTool !== 'string') return null
+  return {
+    match: { mcp_server: literal(mcpServer), mcp_tool: literal(mcpTool) },
+    // Names match in any case, and tools with names that differ in case only are different tools.
+    conditions: [`mcp_tool == ${JSON.stringify(mcpTool)}`, ...sameCredentials(credentials)],
+  }
+}
+
+function namedRequest({ mcpServer, host, method, path, credentials }: EffectDetails): Named | null {
+  if (mcpServer !== undefined || host === undefined) return null
+  if (typeof method !== 'string' || typeof path !== 'string') return null
+  if (path.includes('*') || path.length > policyLimits.patternMaxChars) return null
+  return { match: { host, method, path }, conditions: sameCredentials(credentials) }
+}
+
+/** Without this condition, the rule would also allow the effect with another credential. */
+function sameCredentials(credentials: readonly string[] = []): readonly string[] {
+  return [
+    `credentials.size() == ${credentials.length}`,
+    ...credentials.map((name) => `${JSON.stringify(name)} in credentials`),
+  ]
 }
 
 /** Returns the compiled rule; null if it breaks a limit of rules. */

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { snapshotOf } from './policy-file.ts'
-import { readPolicy } from './read-policy.ts'
+import { finished } from '../../../foundation/src/intake/index.ts'
+import { parsePolicy } from './parse-policy.ts'
+import { readPolicySteps } from './read-policy.ts'
 import { effectOfCase } from './run-cases.ts'
 
 const faultOf = (text: string) => {
-  const reading = readPolicy(text)
+  const reading = finished(readPolicySteps(parsePolicy(text)))
   return reading.ok ? 'valid' : `${reading.line}: ${reading.reason}`
 }
 
@@ -21,7 +23,9 @@ describe('config/policy.yaml', () => {
   })
 
   test('a rule has its line, and its place in the file', () => {
-    const reading = readPolicy(rule('  - { name: b, match: { agent: [a, b] }, verdict: deny }\n'))
+    const reading = finished(
+      readPolicySteps(parsePolicy(rule('  - { name: b, match: { agent: [a, b] }, verdict: deny }\n'))),
+    )
     expect(reading).toMatchObject({
       ok: true,
       rules: [
@@ -86,6 +90,10 @@ describe('config/policy.yaml', () => {
     [
       rule('  - { name: b, match: { agent: a }, verdict: deny, excepts: push }\n'),
       '6: the rule b has excepts, which only a rule with the verdict allow may have',
+    ],
+    [
+      'rules:\n  - preset: mcp\n    reads: [a]\n    hosts: a.test',
+      '2: the preset mcp takes server and reads, and no hosts',
     ],
     ['rules:\n  - preset: mcp\n    hosts: a.test', '2: the preset mcp takes server and reads, and no hosts'],
     [
@@ -155,7 +163,52 @@ describe('presets', () => {
       'allow null',
     ],
     ['rules:\n  - { preset: git-host, agent: w* }', { url: `${repository}/git-receive-pack` }, 'allow null'],
+    [
+      git,
+      { url: 'https://gitlab.com/api/v4/projects/1/repository/commits', method: 'POST' },
+      'ask git-host/writes',
+    ],
+    [git, { url: 'https://api.github.com/repos/a/b/contents/c', method: 'PUT' }, 'ask git-host/writes'],
+    [git, { url: 'https://api.github.com/repos/a/b/pulls' }, 'allow null'],
+    [git, { url: `${repository}/info/lfs/objects/batch`, method: 'POST' }, 'allow git-host/clone'],
+    [git, { url: `${repository}/info/lfs/locks`, method: 'POST' }, 'ask git-host/writes'],
     ['rules:\n  - preset: npm', { url: 'https://registry.npmjs.org/left-pad' }, 'allow npm/reads'],
+    [
+      'rules:\n  - preset: npm',
+      { url: 'https://registry.npmjs.org/left-pad', method: 'COPY' },
+      'ask npm/writes',
+    ],
+    [
+      'rules:\n  - preset: npm',
+      { url: 'https://registry.yarnpkg.com/left-pad', method: 'PUT' },
+      'ask npm/writes',
+    ],
+    [
+      'rules:\n  - preset: npm',
+      { url: 'https://registry.npmjs.org/-/npm/v1/security/advisories/bulk', method: 'POST' },
+      'allow npm/audits',
+    ],
+    [
+      'rules:\n  - preset: npm',
+      { url: 'https://registry.npmjs.org/-/npm/v1/security/x', method: 'PUT' },
+      'ask npm/writes',
+    ],
+    ['rules:\n  - preset: npm', { url: 'https://registry.npmjs.org/x', tool: 'connect' }, 'ask npm/writes'],
+    [
+      'rules:\n  - preset: slack',
+      { url: 'https://files.slack.com/upload/v1/x', method: 'POST' },
+      'ask slack/writes',
+    ],
+    [
+      'rules:\n  - preset: slack',
+      { url: 'https://hooks.slack.com/services/T/B/x', method: 'POST' },
+      'ask slack/writes',
+    ],
+    [
+      'rules:\n  - preset: payments-api',
+      { url: 'https://files.stripe.com/v1/files', method: 'POST' },
+      'ask payments-api/writes',
+    ],
     [
       'rules:\n  - preset: npm',
       { url: 'https://registry.npmjs.org/left-pad', method: 'PUT' },

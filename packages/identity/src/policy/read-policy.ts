@@ -1,39 +1,26 @@
-import { finished } from '@flotilla/foundation/intake'
 import type { StepWork } from '@flotilla/foundation/intake'
-import { readYamlDocument } from '@flotilla/foundation/config'
 import { compileRule } from './compile-rule.ts'
 import type { PolicyRule } from './compile-rule.ts'
-import { policyLimits, policySchema } from './policy-schema.ts'
-import type { PolicyCase, WrittenRule } from './policy-schema.ts'
+import type { CheckedCase, ParsedPolicy } from './parse-policy.ts'
+import { policyLimits } from './policy-schema.ts'
+import type { WrittenRule } from './policy-schema.ts'
 import { rulesOfPreset } from './presets.ts'
-
-/** A case of the file with its line. */
-export type CheckedCase = PolicyCase & { readonly line: number }
 
 export type PolicyReading =
   | { readonly ok: true; readonly rules: readonly PolicyRule[]; readonly cases: readonly CheckedCase[] }
   | { readonly ok: false; readonly line: number; readonly reason: string }
 
-/** Reads config/policy.yaml, or returns the line and reason of the first fault. An empty text has no rules. Pure. */
-export function readPolicy(text: string): PolicyReading {
-  return finished(readPolicySteps(text))
-}
-
-/** Like `readPolicy`, for work that can pause between two rules. Pure. */
-export function* readPolicySteps(text: string): StepWork<PolicyReading> {
-  const reading = readYamlDocument(text, policySchema)
-  if (!reading.ok) return reading
-  const { value, lineOf } = reading.document
+/**
+ * Compiles the rules of a parsed policy, or returns the line and reason of the first fault. Can pause between two rules.
+ * Pure.
+ */
+export function* readPolicySteps(parsed: ParsedPolicy): StepWork<PolicyReading> {
+  if (!parsed.ok) return parsed
   const rules: PolicyRule[] = []
   const lines = new Map<string, number>()
-  for (const [index, entry] of value.rules.entries()) {
-    const line = lineOf(['rules', index])
+  for (const { entry, line } of parsed.entries) {
     const written: readonly WrittenRule[] = 'preset' in entry ? rulesOfPreset(entry) : [entry]
-    if (
-      'preset' in entry &&
-      (entry.preset === 'mcp') === (entry.hosts !== undefined) &&
-      entry.hosts !== undefined
-    )
+    if ('preset' in entry && entry.preset === 'mcp' && entry.hosts !== undefined)
       return { ok: false, line, reason: 'the preset mcp takes server and reads, and no hosts' }
     if ('preset' in entry && entry.preset !== 'mcp' && (entry.server ?? entry.reads) !== undefined)
       return {
@@ -68,9 +55,5 @@ export function* readPolicySteps(text: string): StepWork<PolicyReading> {
         reason: `the rule ${rule.name} excepts ${unknown}, which is no rule with the verdict ask`,
       }
   }
-  return {
-    ok: true,
-    rules,
-    cases: value.cases.map((one, index) => ({ ...one, line: lineOf(['cases', index]) })),
-  }
+  return { ok: true, rules, cases: parsed.cases }
 }

@@ -1,8 +1,10 @@
-import { conditionKeyFields, firstSegment, lastSegment } from './condition-keys.ts'
-import type { ConditionKeyField } from './condition-keys.ts'
+import { keyVariables } from './condition-keys.ts'
+import type { KeyVariable } from './condition-keys.ts'
 import { hasWildcard, plainHost } from './compile-rule.ts'
 import type { AskedEffect, PolicyRule } from './compile-rule.ts'
 import type { Match } from './policy-schema.ts'
+import { createTextFinder } from './text-finder.ts'
+import type { FindTexts } from './text-finder.ts'
 
 /** Finds the first rule that matches, without testing rules for other hosts, servers, agents and so on. */
 export interface RuleIndex {
@@ -18,6 +20,8 @@ interface IndexedField {
   readonly keysOf: (rule: PolicyRule) => readonly string[] | null
   /** The keys of an effect; null if its value is hidden, so that every rule with the field may match. */
   readonly keysFrom: (asked: AskedEffect) => readonly string[] | null
+  /** Whether a rule is found if one of its keys is within a key of the effect, instead of being equal to it. */
+  readonly isWithin?: true
 }
 
 const names =
@@ -28,23 +32,31 @@ const names =
   }
 const one = (name: string | undefined): readonly string[] => (name === undefined ? [] : [name])
 
-const pathsOf = ({ forbiddenPaths, foldedPaths }: AskedEffect): readonly string[] => [
-  ...forbiddenPaths(),
-  ...foldedPaths(),
-]
-
-/** The values that the comparisons of conditions are about. Case matters in them, so the path is also one in lower case. */
-const conditionTexts: Readonly<Record<ConditionKeyField, (asked: AskedEffect) => readonly string[]>> = {
-  'path start': (asked) => [...new Set(pathsOf(asked).map(firstSegment))],
-  'path end': (asked) => [...new Set(pathsOf(asked).map(lastSegment))],
-  path: (asked) => [...new Set(pathsOf(asked))],
+/** The texts within which the keys of conditions are. */
+const conditionTexts: Readonly<Record<KeyVariable, (asked: AskedEffect) => readonly string[]>> = {
+  path: ({ foldedPaths }) => foldedPaths(),
   host: ({ effect }) => one(effect.host),
-  mcp_server: ({ effect }) => one(effect.mcpServer),
-  chain: ({ effect }) => one(effect.chain),
-  project: ({ effect }) => one(effect.project),
-  agent: ({ effect }) => [effect.agent],
-  tool: ({ effect }) => [effect.tool],
-  method: ({ effect }) => one(effect.method ?? undefined),
+  mcp_server: ({ folded }) => one(folded.mcpServer),
+  mcp_tool: ({ folded }) => one(folded.mcpTool ?? undefined),
+  chain: ({ folded }) => one(folded.chain),
+  project: ({ folded }) => one(folded.project),
+  agent: ({ folded }) => [folded.agent],
+  tool: ({ folded }) => [folded.tool],
+  method: ({ folded }) => one(folded.method ?? undefined),
+  credentials: ({ effect }) => effect.credentials ?? [],
+}
+
+function conditionField(variable: KeyVariable): IndexedField {
+  return {
+    keysOf: ({ conditionKeys }) => conditionKeys.get(variable) ?? null,
+    // Method and path may decide by being hidden, whatever the others are.
+    keysFrom: (asked) => {
+      const { method, path, mcpTool } = asked.effect
+      const isHidden = method === null || path === null || (mcpTool === null && variable === 'mcp_tool')
+      return isHidden ? null : conditionTexts[variable](asked)
+    },
+    isWithin: true,
+  }
 }
 
 /** In the order in which a field is preferred to another one with rules as few. */
@@ -69,54 +81,62 @@ const fields: readonly IndexedField[] = [
   { keysOf: names('project'), keysFrom: ({ folded }) => one(folded.project) },
   { keysOf: names('agent'), keysFrom: ({ folded }) => [folded.agent] },
   { keysOf: names('tool'), keysFrom: ({ folded }) => [folded.tool] },
-  ...conditionKeyFields.map((field): IndexedField => ({
-    keysOf: ({ conditionKeys }) => conditionKeys.get(field) ?? null,
-    // Each of these may decide by being hidden, whatever the others are.
-    keysFrom: (asked) =>
-      asked.effect.method === null || asked.effect.path === null ? null : conditionTexts[field](asked),
-  })),
+  ...keyVariables.map(conditionField),
 ]
 
-type Buckets = Map<string, PolicyRule[]>
+interface FieldIndex {
+  readonly field: IndexedField
+  /** How many rules have a key. */
+  readonly counts: Map<string, number>
+  /** The rules that are found by this field, by their keys, and all of them. */
+  readonly buckets: Map<string, PolicyRule[]>
+  readonly whole: PolicyRule[]
+}
 
 /**
  * Indexes rules of one verdict. Each rule is found by that of its fields whose values the fewest rules share. A rule
  * without such a field is tested for each effect. The order of the rules is their `order`.
  */
 export function createRuleIndex(rules: readonly PolicyRule[]): RuleIndex {
-  const shared = fields.map(() => new Map<string, number>())
-  const keys = rules.map((rule) => fields.map(({ keysOf }) => keysOf(rule)))
-  for (const ofRule of keys) {
-    for (const [at, found] of ofRule.entries()) {
-      const counts = shared[at]
-      for (const key of new Set(found)) counts?.set(key, (counts.get(key) ?? 0) + 1)
-    }
+  const indexes = fields.map((field): FieldIndex => ({
+    field,
+    counts: new Map(),
+    buckets: new Map(),
+    whole: [],
+  }))
+  for (const { field, counts } of indexes) {
+    for (const rule of rules)
+      for (const key of new Set(field.keysOf(rule))) counts.set(key, (counts.get(key) ?? 0) + 1)
   }
-  const indexes = fields.map(() => ({ buckets: new Map() as Buckets, whole: [] as PolicyRule[] }))
   const others: PolicyRule[] = []
-  for (const [at, rule] of rules.entries()) {
-    const chosen = rarestField(keys[at] ?? [], shared)
-    const index = chosen === null ? undefined : indexes[chosen.field]
-    if (chosen === null || index === undefined) {
-      others.push(rule)
-      continue
+  for (const rule of rules) {
+    const rarest = rarestField(rule, indexes)
+    if (rarest === null) others.push(rule)
+    else {
+      rarest.index.whole.push(rule)
+      for (const key of new Set(rarest.keys)) addTo(rarest.index.buckets, key, rule)
     }
-    index.whole.push(rule)
-    for (const key of new Set(chosen.keys)) addTo(index.buckets, key, rule)
   }
+  const used = indexes
+    .filter(({ whole }) => whole.length > 0)
+    .map((index) => ({
+      ...index,
+      find: index.field.isWithin ? createTextFinder(index.buckets.keys()) : null,
+    }))
 
   function candidates(asked: AskedEffect): readonly (readonly PolicyRule[])[] {
-    const lists: (readonly PolicyRule[])[] = []
-    for (const [at, { buckets, whole }] of indexes.entries()) {
-      if (whole.length === 0) continue
-      const found = fields[at]?.keysFrom(asked)
-      if (found === null) lists.push(whole)
-      for (const key of found ?? []) {
+    const lists: (readonly PolicyRule[])[] = [others]
+    for (const { field, buckets, whole, find } of used) {
+      const keys = field.keysFrom(asked)
+      if (keys === null) {
+        lists.push(whole)
+        continue
+      }
+      for (const key of find === null ? keys : foundWithin(keys, find)) {
         const list = buckets.get(key)
         if (list !== undefined) lists.push(list)
       }
     }
-    if (others.length > 0) lists.push(others)
     return lists
   }
 
@@ -143,17 +163,31 @@ export function createRuleIndex(rules: readonly PolicyRule[]): RuleIndex {
 
 /** Returns the field whose most frequent key the fewest rules have; null if no field finds the rule. */
 function rarestField(
-  keys: readonly (readonly string[] | null)[],
-  shared: readonly ReadonlyMap<string, number>[],
-): { readonly field: number; readonly keys: readonly string[] } | null {
-  let rarest: { readonly field: number; readonly keys: readonly string[]; readonly rules: number } | null =
-    null
-  for (const [field, found] of keys.entries()) {
-    if (found === null) continue
-    const rules = Math.max(...found.map((key) => shared[field]?.get(key) ?? 0))
-    if (rarest === null || rules < rarest.rules) rarest = { field, keys: found, rules }
-  }
-  return rarest
+  rule: PolicyRule,
+  indexes: readonly FieldIndex[],
+): { readonly index: FieldIndex; readonly keys: readonly string[] } | null {
+  const found = indexes.flatMap((index) => {
+    const keys = index.field.keysOf(rule)
+    return keys === null
+      ? []
+      : [{ index, keys, rules: Math.max(...keys.map((key) => index.counts.get(key) ?? 0)) }]
+  })
+  return found.toSorted((a, b) => a.rules - b.rules)[0] ?? null
+}
+
+function foundWithin(texts: readonly string[], find: FindTexts): Iterable<string> {
+  return new Set(texts.flatMap((text) => [...find(text)]))
+}
+
+/** The text before the second slash; the whole path without one. */
+function firstSegment(path: string): string {
+  const end = path.indexOf('/', 1)
+  return end === -1 ? path : path.slice(0, end)
+}
+
+/** The text after the last slash; the whole path without a slash. */
+function lastSegment(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
 }
 
 /** A host itself, and `*.domain` for each domain above it. */
@@ -173,7 +207,7 @@ function pathKeys(path: Match['path'], segmentOf: (path: string) => string): rea
   return segments === undefined || segments.some((segment) => segment.includes('*')) ? null : segments
 }
 
-function addTo(buckets: Buckets, key: string, rule: PolicyRule): void {
+function addTo(buckets: FieldIndex['buckets'], key: string, rule: PolicyRule): void {
   const list = buckets.get(key)
   if (list === undefined) buckets.set(key, [rule])
   else list.push(rule)

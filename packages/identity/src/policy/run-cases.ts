@@ -1,8 +1,8 @@
 import type { StepWork } from '@flotilla/foundation/intake'
 import { plainHost } from './compile-rule.ts'
 import type { DecideEffect, Effect, Verdict } from './effect.ts'
+import type { CheckedCase } from './parse-policy.ts'
 import type { PolicyCase } from './policy-schema.ts'
-import type { CheckedCase } from './read-policy.ts'
 
 /** Returns the effect that a case describes. Pure. */
 export function effectOfCase(one: Omit<PolicyCase, 'expect' | 'rule'>): Effect {
@@ -25,6 +25,8 @@ export function effectOfCase(one: Omit<PolicyCase, 'expect' | 'rule'>): Effect {
     ...(one.mcp_server === undefined ? {} : { mcpServer: one.mcp_server, mcpTool: one.mcp_tool ?? null }),
     ...(one.credential === undefined ? {} : { credentials: one.credential }),
     ...(one.chain === undefined ? {} : { chain: one.chain, usd: one.usd ?? null }),
+    ...(one.contract === undefined ? {} : { contract: one.contract }),
+    ...(one.payee === undefined ? {} : { payees: one.payee.toSorted() }),
     ...(one.origin === undefined ? {} : { origins: one.origin }),
   }
 }

@@ -72,7 +72,14 @@ export async function createKernel({ context, paths, log, fence }: KernelParts) 
     { database, log, journal, events, identityEvents },
     { path: paths.permissionsFile, editor },
   )
-  const policy = await createPolicyFile({ path: paths.policyFile, editor, clock, log })
+  const shares = createAgentShares({ clock, cpuMs: loopCpuMs })
+  const policy = await createPolicyFile({
+    path: paths.policyFile,
+    editor,
+    clock,
+    log,
+    inSteps: (work) => shares.calls.inSteps(null, work, 'finish'),
+  })
   const denials = createDenialCounts(clock)
   const onDenied = identityEvents.callDenied.publish
   const kernel: Kernel = {
@@ -91,7 +98,6 @@ export async function createKernel({ context, paths, log, fence }: KernelParts) 
   }
   const effects = createEffectOnce({ database, clock })
   const rates = createRateLimits({ clock, perMinute: () => settings.current().rate_limits, journal })
-  const shares = createAgentShares({ clock, cpuMs: loopCpuMs })
   const refuseAbove = createRefuseAboveCeiling({ denials, journal, events, log })
   return {
     kernel,

@@ -48,6 +48,8 @@ export const approvedPaymentSchema = z.strictObject({
   does: z.string().nullable().default(null),
   effects: effectsColumn,
   payees: z.array(z.string()).default([]),
+  /** The rule of config/policy.yaml that asks; null if only the wallet asks. */
+  policy_rule: z.string().nullable().default(null),
   summary: z.string(),
   lines: z.array(z.string()),
   fee: z.string(),
@@ -56,7 +58,11 @@ export const approvedPaymentSchema = z.strictObject({
 export type ApprovedPayment = z.output<typeof approvedPaymentSchema>
 
 /** The arguments of the approval that a person sees. Pure. */
-export function approvalArgs(payment: PaymentAsked, assessed: Assessed): JsonObject {
+export function approvalArgs(
+  payment: PaymentAsked,
+  assessed: Assessed,
+  policyRule: string | null = null,
+): JsonObject {
   const { order } = assessed
   const raw = String(order.raw)
   return {
@@ -80,6 +86,7 @@ export function approvalArgs(payment: PaymentAsked, assessed: Assessed): JsonObj
     does: assessed.plan.does,
     effects: effectsText(assessed.effects),
     payees: [...assessed.payees],
+    ...(policyRule === null ? {} : { policy_rule: policyRule }),
     summary: assessed.summary,
     lines: [...assessed.lines, `This payment needs an approval because ${assessed.reasons.join(', and ')}.`],
     fee: assessed.feeLine,

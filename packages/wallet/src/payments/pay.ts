@@ -124,10 +124,10 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
       const order = await orderOf(signal)
       await deps.watch.check(chain, signer.address, signal)
       const assessment = await deps.assess({ chain, from: signer.address, order }, signal)
-      const assessed = withPolicy(
-        assessment,
-        deps.checkEffect(caller, paymentEffect(chain, order, assessment)),
-      )
+      const { chargedMicroUsd, payees, plan } = assessment
+      const effect = paymentEffect({ chain, order, chargedMicroUsd, payees, does: plan.does })
+      const decision = deps.checkEffect(caller, effect)
+      const assessed = withPolicy(assessment, decision)
       const runId = caller.run?.runId ?? null
       const payment: PaymentAsked = {
         key: `${agentId} ${runId ?? ''} ${key}`,
@@ -142,7 +142,10 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
         signing.requireWithin(payment, assessed)
         if (assessed.reasons.length === 0)
           return { state: 'paid', payment: viewOf(signing.sign(payment, assessed)) }
-        const row = deps.ask(caller, { kind: paymentApprovalKind, args: approvalArgs(payment, assessed) })
+        const row = deps.ask(caller, {
+          kind: paymentApprovalKind,
+          args: approvalArgs(payment, assessed, decision.verdict === 'ask' ? decision.rule : null),
+        })
         return {
           state: 'waiting',
           approval_id: row.id,

@@ -5,13 +5,12 @@ import type { ApprovalKind } from '@flotilla/work/approvals'
 import type { Kernel } from '@flotilla/identity/kernel'
 import type { CheckEffect } from '@flotilla/identity/policy'
 import { keepingRefusals } from '@flotilla/foundation/storage'
-import type { Order } from '../chain/paying-chain.ts'
 import { approvedPaymentSchema, notAsShown, requireAsShown } from './approved-payment.ts'
 import type { AssessPayment } from './assess-payment.ts'
 import type { FindRepeats } from './find-repeats.ts'
 import type { IntentTable } from './intent-table.ts'
 import { viewOf } from './payment-view.ts'
-import { paymentEffect } from './payment-effect.ts'
+import { contractOf, paymentEffect } from './payment-effect.ts'
 import type { PaymentAsked, Signer, SignPayment } from './sign-payment.ts'
 import type { WatchSigners } from './watch-signers.ts'
 
@@ -41,7 +40,9 @@ export function createPaymentApproval({ table, signing, inTime, sent, ...deps }:
       await deps.watch.check(chain, signer.address, signal)
       const assessed = await deps.assess({ chain, from: signer.address, order }, signal)
       requireAsShown(shown, assessed, signer)
-      deps.checkEffect.again({ agentId, runId }, paymentEffect(chain, order, assessed))
+      const { chargedMicroUsd, payees, plan } = assessed
+      const effect = paymentEffect({ chain, order, chargedMicroUsd, payees, does: plan.does })
+      deps.checkEffect.again({ agentId, runId }, effect)
       const payment: PaymentAsked = { key, agentId, runId, chain, signer, contract, approvedBy }
       const intent = keepingRefusals(deps.database, () => {
         const signedBefore = table.findByKey(key)
@@ -66,17 +67,20 @@ export function createPaymentApproval({ table, signing, inTime, sent, ...deps }:
     },
     carryOut: (person, args, line) =>
       carryOut(args, person.person ?? person.channel, line?.requireInTime ?? (() => {})),
+    policyEffect: (args) => {
+      const {
+        policy_rule: rule,
+        charged_micro_usd: chargedMicroUsd,
+        ...shown
+      } = approvedPaymentSchema.parse(args)
+      return rule === null ? null : { details: paymentEffect({ ...shown, chargedMicroUsd }), rule }
+    },
     ifCutOff: 'again',
     wasDone: (args) => {
       const intent = table.findByKey(approvedPaymentSchema.parse(args).key)
       return intent === null ? null : signedWords(intent.txId, intent.state)
     },
   }
-}
-
-/** Returns the called contract, for a token transfer the token's; null for a transfer of the coin. Pure. */
-function contractOf(order: Order): string | null {
-  return order.do === 'call' ? order.contract : order.asset
 }
 
 function signedWords(txId: string, state: string): string {

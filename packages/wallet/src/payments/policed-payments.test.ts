@@ -37,4 +37,27 @@ describe('a payment under a policy', () => {
     expect(await approvals.confirm(owner, shown)).toMatchObject({ state: 'failed' })
     expect(states()).toEqual([])
   })
+
+  test('that was allowed always is bound to its contract, receiver and value, and the wallet’s own reasons stay', async () => {
+    const { send, approvals, pay } = approvedPayments(aHomeThatPays(), {
+      checkEffect: rule('{ usd_above: 0.1 }', 'ask'),
+    })
+    await send('0.5')
+    const effect = pay.kind.policyEffect?.(approvals.read(owner, 'appr_1').args)
+    expect(effect).toMatchObject({
+      rule: 'large',
+      details: {
+        tool: 'wallet_transfer',
+        chain: 'base',
+        payees: [expect.stringMatching(/^0x[0-9a-f]{40}$/)],
+      },
+    })
+    expect(effect?.details.usd).toBeGreaterThan(0.4)
+  })
+
+  test('that only the wallet asks about has no rule that could allow it always', async () => {
+    const { send, approvals, pay } = approvedPayments(aHomeThatPays(), {})
+    expect(await send('2')).toMatchObject({ state: 'waiting' })
+    expect(pay.kind.policyEffect?.(approvals.read(owner, 'appr_1').args)).toBe(null)
+  })
 })

@@ -50,10 +50,10 @@ export interface ApprovalKind {
   /** For an interrupted action that may be repeated: returns a description if the action was completed; else null. */
   wasDone(args: JsonObject): string | null
   /**
-   * Returns the effect as the owner's policy decides it, and the rule that asked; absent for an action that no rule of
-   * the policy concerns.
+   * Returns the effect as the owner's policy decides it, and the rule that asked; absent, or null, for an action that no
+   * rule of the policy concerns.
    */
-  policyEffect?(args: JsonObject): PolicyEffect
+  policyEffect?(args: JsonObject): PolicyEffect | null
   /** Called in the transaction that decides the approval finally, with the state that it gets. */
   settled?(args: JsonObject, state: ApprovalState): void
 }

@@ -8,6 +8,20 @@ import { effectDigest } from './equal-effects.ts'
 /** Returns the newest approval of an equal effect that the run requested, in any state; null if it requested no such effect. */
 export type ApprovalOfRun = (runId: string, request: ApprovalRequest) => ApprovalRecord | null
 
+/** Returns the approval that a call of the run requested, by the idempotency key of the call; null if it requested none. */
+export type ApprovalOfCall = (runId: string, key: string) => ApprovalRecord | null
+
+export function createApprovalOfCall(database: Database): ApprovalOfCall {
+  const { many } = readRows(database, approvalRowSchema)
+  return (runId, key) =>
+    many(
+      `SELECT ${approvalColumns} FROM approvals
+       WHERE json_extract(args, '$.run_id') = ? AND json_extract(args, '$.once') = ? ORDER BY position DESC LIMIT 1`,
+      runId,
+      key,
+    )[0] ?? null
+}
+
 export function createApprovalOfRun(database: Database): ApprovalOfRun {
   const { many } = readRows(database, approvalRowSchema)
   return (runId, { kind, args }) =>

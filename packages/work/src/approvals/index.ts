@@ -4,8 +4,8 @@ import type { MeshModule } from '@flotilla/identity/kernel'
 import { originOf } from '../runs/index.ts'
 import type { RunQueries, Runs } from '../runs/index.ts'
 import type { ApprovalKind } from './approval-kind.ts'
-import { createApprovalOfRun } from './approval-of-run.ts'
-import type { ApprovalOfRun } from './approval-of-run.ts'
+import { createApprovalOfCall, createApprovalOfRun } from './approval-of-run.ts'
+import type { ApprovalOfCall, ApprovalOfRun } from './approval-of-run.ts'
 import { createApprovalTable } from './approval-table.ts'
 import type { ApprovalTable } from './approval-table.ts'
 import { createApprovals } from './approvals.ts'
@@ -30,6 +30,7 @@ export interface ApprovalDesk extends Approvals, PolicyEffects {
   /** Returns approvals of a kind that have this text as an argument and are undecided or being carried out. */
   readonly openWith: ApprovalTable['openWith']
   readonly ofRun: ApprovalOfRun
+  readonly ofCall: ApprovalOfCall
   /** Sets the source of the costs that approvals show; called once, while the modules are created. */
   readCostsFrom(costs: RunCosts): void
 }
@@ -75,6 +76,7 @@ export function approvalsModule(kernel: WorkKernel, needs: Needs): MeshModule<Ap
       },
       openWith: table.openWith,
       ofRun: createApprovalOfRun(kernel.database),
+      ofCall: createApprovalOfCall(kernel.database),
       readCostsFrom: (given) => {
         costs = given
       },

@@ -3,6 +3,7 @@ import { quoted } from '@flotilla/protocol/shown-text'
 import type { CheckEffect } from '@flotilla/identity/policy'
 import * as z from 'zod'
 import type { ApprovalKind } from '../approvals/index.ts'
+import { harnessEffect } from './harness-effect.ts'
 
 const argsSchema = z.strictObject({
   agent_id: z.string(),
@@ -59,15 +60,15 @@ export function createHarnessApprovalKind(deps: {
       }
     },
     carryOut: async (_person, args) => {
-      const { agent_id: agentId, run_id: runId, tool } = argsSchema.parse(args)
-      deps.checkEffect.again({ agentId, runId }, { tool })
+      const { agent_id: agentId, run_id: runId, ...call } = argsSchema.parse(args)
+      deps.checkEffect.again({ agentId, runId }, harnessEffect(call))
       return 'A person allowed the call. It is allowed for this run: make it now if it was refused before.'
     },
     ifCutOff: 'again',
     wasDone: () => null,
     policyEffect: (args) => {
-      const { tool, rule } = argsSchema.parse(args)
-      return { details: { tool }, rule }
+      const { rule, ...call } = argsSchema.parse(args)
+      return { details: harnessEffect(call), rule }
     },
     settled: (args) => deps.settled(argsSchema.parse(args).agent_id),
   }

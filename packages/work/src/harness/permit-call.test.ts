@@ -5,6 +5,7 @@ import { createCheckEffect } from '../../../identity/src/policy/check-effect.ts'
 import { snapshotOf } from '../../../identity/src/policy/policy-file.ts'
 import { aLedgerHarness, person } from '../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness } from '../../../testing/src/ledger-harness.ts'
+import type { JsonObject } from '../../../protocol/src/json-value.ts'
 import { harnessApprovalKind } from '../../../protocol/src/harness-api.ts'
 import type { ApprovalKind } from '../approvals/approval-kind.ts'
 import { createApprovalOfRun } from '../approvals/approval-of-run.ts'
@@ -62,6 +63,7 @@ function aDesk(ledger: LedgerHarness, policy = { text: asks() }) {
     policy,
     approvals,
     open,
+    effectOf: (args: JsonObject) => kind.policyEffect?.(args) ?? null,
     ask: (call: HarnessCall = tests) => permit(caller(), call, never),
     confirm: async () => {
       const one = open()[0]
@@ -81,6 +83,42 @@ async function atWork() {
 }
 
 describe('a call that a harness asks for', () => {
+  test('is allowed always by a rule about exactly this call, and asked about if anything differs', async () => {
+    const { ask, open, policy, ledger, effectOf } = await atWork()
+    void ask()
+    await ledger.clock.settle()
+    const { details, rule } = effectOf(open()[0]?.args ?? {}) ?? {}
+    expect(rule).toBe('programs')
+    policy.text += `\n  - { name: always, match: { tool: harness_execute }, when: 'call == "${details?.call}"', verdict: allow, excepts: programs }\n`
+    const other = await atWork()
+    other.policy.text = policy.text
+    expect(await other.ask()).toMatchObject({ allowed: true })
+    expect(other.open()).toEqual([])
+    const different: readonly Partial<HarnessCall>[] = [
+      { subject: 'npm test ' },
+      { input: '{"command":"npm publish"}' },
+      { sha256: 'b'.repeat(64) },
+      { is_cut: true },
+      { kind: null, subject: 'unnamed' },
+      { sha256: '' },
+    ]
+    for (const [at, more] of different.entries()) {
+      void other.ask({ ...tests, ...more })
+      await other.ledger.clock.settle()
+      expect(other.open()).toHaveLength(at + 1)
+    }
+  })
+
+  test.each([{ is_cut: true }, { kind: null, subject: 'unnamed' }, { sha256: '' }])(
+    'with %j can be named by no rule',
+    async (more) => {
+      const { ask, open, ledger, effectOf } = await atWork()
+      void ask({ ...tests, ...more })
+      await ledger.clock.settle()
+      expect(effectOf(open()[0]?.args ?? {})?.details.call).toBe(null)
+    },
+  )
+
   test('is allowed without a rule, and no person is asked', async () => {
     const { ask, open } = await atWork()
     expect(await ask({ ...tests, kind: 'read' })).toMatchObject({ allowed: true, waits: false })

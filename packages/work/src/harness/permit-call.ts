@@ -10,6 +10,8 @@ import type { ApprovalDesk, ApprovalKind, ApprovalRecord } from '../approvals/in
 import type { WorkKernel } from '../events/index.ts'
 import type { RunDelivery, RunLifecycle } from '../runs/index.ts'
 import { createHarnessApprovalKind } from './approve-call.ts'
+import { harnessEffect } from './harness-effect.ts'
+import type { StatedCall } from './harness-effect.ts'
 
 /**
  * How long the turn of a harness stays open for the person who is asked, in milliseconds from the request. Then the call
@@ -31,15 +33,10 @@ export interface HarnessCall {
 }
 
 /** A call as its approval stores it; `equal-effects.ts` names the arguments that make two calls equal. */
-interface CallArgs {
+interface CallArgs extends StatedCall {
   readonly [name: string]: string | boolean
   readonly agent_id: string
   readonly tool: ReturnType<typeof harnessCallName>
-  readonly subject: string
-  readonly input: string
-  readonly is_cut: boolean
-  readonly sha256: string
-  readonly names_kind: boolean
 }
 
 export interface PermitAnswer {
@@ -95,7 +92,7 @@ export function createPermitCall(deps: PermitCallDeps): {
     if (isOpen(row))
       return { ...refused(`The call waits for a person as ${row.id}.`), waits: leftMs(row) > 0 }
     if (row.state === 'done')
-      checkEffect.again({ agentId: caller.agentId, runId: runOf(caller) }, { tool: args.tool })
+      checkEffect.again({ agentId: caller.agentId, runId: runOf(caller) }, harnessEffect(args))
     runs.takeNote(runOf(caller), `approval:${row.id}`)
     return { allowed: row.state === 'done', waits: false, reason: row.detail }
   }
@@ -104,7 +101,7 @@ export function createPermitCall(deps: PermitCallDeps): {
     try {
       const before = approvals.ofRun(runOf(caller), { kind: harnessApprovalKind, args })
       if (before === null || before.state === 'expired') {
-        const decision = checkEffect(caller, { tool: args.tool })
+        const decision = checkEffect(caller, harnessEffect(args))
         if (decision.verdict === 'allow') return { allowed: true, waits: false, reason: decision.reason }
         askPerson(caller, args, decision)
       }
@@ -143,8 +140,8 @@ export function createPermitCall(deps: PermitCallDeps): {
 
 /** Returns the kind of call about which the policy decides most strictly now. */
 function strictestTool(checkEffect: Pick<CheckEffect, 'strictest'>, caller: AgentCaller): CallArgs['tool'] {
-  const details = harnessCallKinds.map((kind) => ({ tool: harnessCallName(kind) }))
-  const other = { tool: harnessCallName('other') }
+  const details = harnessCallKinds.map((kind) => ({ tool: harnessCallName(kind), call: null }))
+  const other = { tool: harnessCallName('other'), call: null }
   const { tool } = checkEffect.strictest(caller, [other, ...details])
   return details.find((one) => one.tool === tool)?.tool ?? other.tool
 }

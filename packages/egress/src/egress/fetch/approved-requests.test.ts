@@ -32,7 +32,7 @@ describe('a request that a rule asks for', () => {
       headers: { 'x-a': 'b' },
       body: 'héllo',
     })
-    expect(() => approved.ask(home.caller, request, home.decision)).toThrow(
+    expect(() => approved.ask(home.caller, request, { decision: home.decision })).toThrow(
       expect.objectContaining({
         code: 'approval-required',
         detail: 'The request waits for a person as appr_1, and was not sent: A push changes the repository.',
@@ -54,6 +54,36 @@ describe('a request that a rule asks for', () => {
       ],
     })
     expect(reached).toEqual([])
+  })
+
+  test('is asked about once if its call is repeated, also after it was carried out, and another call is a new request', async () => {
+    const { reached, send } = aWorld()
+    const home = aHomeThatAsks()
+    const { ask, confirm } = home.opened(send)
+    expect([ask({}, 'run:1'), ask({}, 'run:1')]).toEqual(['appr_1', 'appr_1'])
+    await confirm('appr_1')
+    const again = home.opened(send)
+    expect(again.ask({}, 'run:1')).toBe('appr_1')
+    expect(reached).toHaveLength(1)
+    const next = again.ask({}, 'run:2')
+    expect(next).not.toBe('appr_1')
+    await again.confirm(next)
+    expect(reached).toHaveLength(2)
+  })
+
+  test('that was decided says so when its call is repeated', async () => {
+    const { send } = aWorld()
+    const home = aHomeThatAsks()
+    const { ask, approvals, approved } = home.opened(send)
+    approvals.cancel(person, ask({}, 'run:1'))
+    const request = httpRequestSchema.parse({ url: 'https://git.test/a', method: 'POST', headers: {} })
+    expect(() => approved.ask(home.caller, request, { decision: home.decision, key: 'run:1' })).toThrow(
+      expect.objectContaining({
+        code: 'approval-required',
+        detail:
+          'This request waited for a person as appr_1, which is cancelled: A person rejected the action.',
+      }),
+    )
   })
 
   test('is sent once after a person approved it, and its run gets the answer', async () => {

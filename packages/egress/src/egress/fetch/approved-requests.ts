@@ -22,7 +22,11 @@ const argsSchema = z.strictObject({ ...approvedEffectArgs, ...httpRequestSchema.
 export interface ApprovedRequests {
   readonly kind: ApprovalKind
   /** Stores the request for a person, and throws the Problem `approval-required` with the id of the approval. */
-  readonly ask: (caller: AgentCaller, request: HttpRequest, decision: PolicyDecision) => never
+  readonly ask: (
+    caller: AgentCaller,
+    request: HttpRequest,
+    asked: { readonly decision: PolicyDecision; readonly key?: string | undefined },
+  ) => never
 }
 
 const neverGone = new AbortController().signal
@@ -75,13 +79,17 @@ export function createApprovedRequests(deps: {
         return { details: requestEffect(request), rule }
       },
     },
-    ask: (caller, request, decision) => {
+    ask: (caller, request, { decision, key }) => {
       if (request.body.length > askedBodyMaxChars) {
         throw new Problem('policy-denied', {
           detail: `a person must approve this request (rule ${decision.rule ?? ''}), and its body is longer than the ${askedBodyMaxChars} characters that a person can be shown`,
         })
       }
-      const row = deps.approved.ask(caller, httpApprovalKind, { decision, args: { ...request } })
+      const row = deps.approved.ask(caller, httpApprovalKind, {
+        decision,
+        key,
+        args: { ...request },
+      })
       throw approvalRequired('request', row, decision.reason)
     },
   }

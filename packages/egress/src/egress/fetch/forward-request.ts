@@ -34,6 +34,8 @@ export interface OpenLine extends OutsideLine {
    * acted on it and a repeated call gets the answer; but it no longer extends the lease of the run.
    */
   readonly gone: AbortSignal
+  /** The idempotency key of the agent's call; absent if the mesh makes the request itself. */
+  readonly key?: string
 }
 
 export interface ForwardRequestDeps {
@@ -51,17 +53,17 @@ export interface ForwardRequestDeps {
   readonly ask: (
     caller: Extract<Caller, { kind: 'agent' }>,
     request: HttpRequest,
-    decision: PolicyDecision,
+    asked: { readonly decision: PolicyDecision; readonly key: string | undefined },
   ) => void
 }
 
 export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
-  return async (caller, request, { signal, gone, dispatching }) => {
+  return async (caller, request, { signal, gone, dispatching, key }) => {
     deps.guard(caller, { do: 'call-api', api: 'http' })
     if (caller.kind !== 'agent') throw new Problem('denied')
     const headers = checkedHeaders(request.headers)
     const decision = deps.checkEffect(caller, requestEffect(request))
-    if (decision.verdict === 'ask') deps.ask(caller, request, decision)
+    if (decision.verdict === 'ask') deps.ask(caller, request, { decision, key })
     const credentials = deps.credentials(caller)
     const filled = credentials.fillIn({ url: request.url, headers, body: request.body })
     const { url } = filled

@@ -35,7 +35,7 @@ async function aRoom(policy: string, answer: (request: IncomingMessage, response
       hosts: { token: [`http://site.test:${web.port}`] },
     }).open,
     checkEffect: policyOf(policy),
-    ask: (_caller, request, decision) => {
+    ask: (_caller, request, { decision }) => {
       asked.push([request.url, decision.rule])
       throw new Error('asked')
     },

@@ -38,6 +38,7 @@ import { verifyJournal } from '@flotilla/foundation/journal'
 import type { JournalVerdict } from '@flotilla/foundation/journal'
 import { checkSums, differenceWords, utcDay } from '@flotilla/inference/spending'
 import { silentLog, systemClock } from '@flotilla/foundation/platform'
+import { finished } from '@flotilla/foundation/intake'
 import { createPolicyFile } from '@flotilla/identity/policy'
 import { createPermissionFile } from '@flotilla/identity/access'
 import { openDatabase } from '@flotilla/foundation/storage'
@@ -180,6 +181,7 @@ async function policy(paths: DataPaths): Promise<DoctorFinding> {
     editor: createFileEditor(),
     clock: systemClock,
     log: silentLog,
+    inSteps: async (work) => finished(work),
   })
   const { broken, rules, cases } = store.snapshot()
   await store.close()

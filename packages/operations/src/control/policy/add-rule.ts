@@ -1,6 +1,5 @@
 import type { PolicyRuleText } from '@flotilla/protocol/policy-api'
 import { Problem } from '@flotilla/protocol/problem'
-import { addToYamlList } from '@flotilla/foundation/config'
 import type { Journal } from '@flotilla/foundation/journal'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { actorOf, requireAtTerminal } from '@flotilla/identity/access'
@@ -33,14 +32,13 @@ export function addingRule(
   check: (next: PolicySnapshot) => void = () => {},
 ): PolicyChange {
   return {
-    rewrite: (text, before) => {
-      const known = before.rules.find(({ name }) => name === rule.name)
-      if (known !== undefined) {
-        throw new Problem('conflict', {
-          detail: `config/policy.yaml has a rule ${rule.name} in line ${known.line} already, so nothing was written`,
-        })
-      }
-      return addToYamlList(text, 'rules', rule)
+    rule,
+    before: ({ rules }) => {
+      const known = rules.find(({ name }) => name === rule.name)
+      if (known === undefined) return
+      throw new Problem('conflict', {
+        detail: `config/policy.yaml has a rule ${rule.name} in line ${known.line} already, so nothing was written`,
+      })
     },
     check,
   }

@@ -1,3 +1,4 @@
+import { harnessCallPrefix } from '@flotilla/identity/policy'
 import type { EffectDetails } from '@flotilla/identity/policy'
 
 /** An effect in one line, such as `POST https://api.example.org/v1 by a program, with github`. Pure. */
@@ -7,6 +8,7 @@ export function describeEffect(effect: EffectDetails): string {
   if (mcpServer !== undefined)
     return `${typeof mcpTool === 'string' ? `the tool ${mcpTool}` : 'a request'} of the MCP server ${mcpServer}${keys}`
   if (chain !== undefined) return `${tool} on ${chain}`
+  if (tool.startsWith(harnessCallPrefix)) return `a call of its harness, ${tool}`
   const by = { connect: 'by a program', browser: 'by a browser' }[tool] ?? `by ${tool}`
   if (typeof method !== 'string' || typeof path !== 'string') return `a connection to ${host} ${by}${keys}`
   return `${method} ${host}${path} ${by}${keys}`

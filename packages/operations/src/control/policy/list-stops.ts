@@ -3,7 +3,7 @@ import type { PolicyStops } from '@flotilla/protocol/policy-api'
 import { yamlText } from '@flotilla/foundation/config'
 import type { LoopShare, StepWork } from '@flotilla/foundation/intake'
 import type { Caller, Guard } from '@flotilla/identity/access'
-import { createTryRule, mayBeCut, proposeRule } from '@flotilla/identity/policy'
+import { createTryRule, harnessCallPrefix, mayBeCut, proposeRule } from '@flotilla/identity/policy'
 import type { EffectDetails, PolicyStop, PolicyStore, PolicyUse, TriedRule } from '@flotilla/identity/policy'
 import type { PolicyEffects } from '@flotilla/work/approvals'
 import { describeAllowedActions } from './describe-allowed-actions.ts'
@@ -108,6 +108,8 @@ function adviceFor({ rule, effect }: PolicyStop, verdict: string | undefined): s
     return 'The mesh kept only the beginning of this effect, which no rule can name exactly; write one by hand.'
   if (effect.tool === 'connect')
     return `A connection hides what is sent; flotilla egress inspect ${effect.host} lets rules see each request.`
+  if (effect.chain !== undefined || effect.tool.startsWith(harnessCallPrefix))
+    return 'A rule can name such an effect exactly when you approve one: flotilla confirm APPROVAL --always.'
   return 'No rule can name this effect exactly; write one by hand.'
 }
 

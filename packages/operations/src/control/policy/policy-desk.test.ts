@@ -12,7 +12,8 @@ import type { EffectDetails, PolicyStop } from '../../../../identity/src/policy/
 import { Problem } from '@flotilla/protocol/problem'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { ownLoop } from '../../../../testing/src/own-loop.ts'
-import type { LoopShare } from '../../../../foundation/src/intake/index.ts'
+import { finished } from '../../../../foundation/src/intake/index.ts'
+import type { LoopShare, StepWork } from '../../../../foundation/src/intake/index.ts'
 import { createAddRule } from './add-rule.ts'
 import { createAllowAlways } from './allow-always.ts'
 import { createListStops } from './list-stops.ts'
@@ -34,7 +35,8 @@ async function aHome() {
   const path = join(await mkdtemp(join(tmpdir(), 'policy-')), 'policy.yaml')
   await writeFile(path, text)
   const clock = createManualClock()
-  const policy = await createPolicyFile({ path, editor: createFileEditor(), clock, log: silentLog })
+  const inSteps = async <T>(work: StepWork<T>) => finished(work)
+  const policy = await createPolicyFile({ path, editor: createFileEditor(), clock, log: silentLog, inSteps })
   const journal = collectJournal()
   const confirmed: string[] = []
   const view = { state: 'pending', digest: 'd', after: 'done' }
@@ -90,6 +92,38 @@ describe('a rule that the owner adds', () => {
     expect(await readFile(path, 'utf8')).toBe(text)
     expect(confirmed).toEqual([])
     expect((await always.confirm(owner, { ...given, rule: shown.rule.name })).rule).toEqual(shown.rule)
+  })
+
+  test('"always" says of a payment and of a call of a harness what the rule bounds', async () => {
+    const { always, asked, path, policy } = await aHome()
+    const without = text.replace('host: api.test', "agent: '*'").replace(/cases:[\s\S]*/, '')
+    await writeFile(path, without)
+    await policy.refresh()
+    const payment = {
+      tool: 'wallet_transfer',
+      chain: 'base',
+      contract: '0xc0',
+      payees: ['0xab'],
+      usd: 12.301,
+    }
+    const allows = async (details: EffectDetails) => {
+      asked.details = details
+      return (await always.show(owner, 'appr_1')).allows.join('\n')
+    }
+    expect(await allows(payment)).toMatch(
+      /^scout may pay the token 0xc0 on base, without asking you.*\nOnly to 0xab\.\nEach payment counts for at most USD 12\.31 .*\nThe limits of the wallet/,
+    )
+    expect(await allows({ ...payment, contract: 'coin' })).toMatch(
+      /^scout may pay the coin of the chain on base,/,
+    )
+    expect(await allows({ ...payment, tool: 'wallet_execute', payees: [], call: 'c0ffee' })).toMatch(
+      /^scout may make exactly this call of the contract 0xc0, with the same arguments and amount, on base, .*\nOnly if no address receives anything\./,
+    )
+    expect(await allows({ tool: 'harness_execute', call: 'c0ffee' })).toMatch(
+      /^The harness of scout may make exactly the call that is shown, with the SHA-256 c0ffee,/,
+    )
+    asked.details = { tool: 'harness_execute', call: null }
+    await expect(always.show(owner, 'appr_1')).rejects.toMatchObject({ code: 'unprocessable' })
   })
 
   test('"always" refuses a rule that is no longer the shown one', async () => {
@@ -232,7 +266,7 @@ describe('a rule that the owner adds', () => {
 describe('cases that are tried', () => {
   test('show each result, of the rules in force and of another text, which changes nothing', async () => {
     const { policy, decide } = await aHome()
-    const tried = createTryPolicy({ guard: () => {}, policy, loop: ownLoop() })
+    const tried = createTryPolicy({ guard: () => {}, policy })
     expect(await tried(owner, null)).toMatchObject({
       broken: null,
       cases: [{ line: 6, effect: 'scout: POST api.test/cased by http_request', holds: true, rule: 'asked' }],

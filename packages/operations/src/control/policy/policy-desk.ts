@@ -18,7 +18,7 @@ export interface PolicyDeskNeeds {
   readonly agents: Pick<Agents, 'registry'>
   readonly approvals: ApprovalDesk
   readonly runs: Pick<Runs, 'queries'>
-  readonly policy: Pick<PolicyStore, 'snapshot' | 'edit' | 'tryEdit'>
+  readonly policy: Pick<PolicyStore, 'snapshot' | 'edit' | 'tryEdit' | 'tryText'>
   readonly policyUse: Pick<PolicyUse, 'hits' | 'stops'>
   readonly checkEffect: CheckEffect
   /** Takes turns on the event loop with other work. */

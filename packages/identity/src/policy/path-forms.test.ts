@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest'
+import { forbiddenForms, pathForms } from './path-forms.ts'
+
+const sorted = (forms: readonly string[]) => forms.toSorted()
+
+describe('the readings of a path', () => {
+  test.each<[string, readonly string[]]>([
+    ['/a/b', ['/a/b']],
+    ['/', ['/']],
+    ['', ['']],
+    ['/%61/b', ['/%61/b', '/a/b']],
+    ['/a%2Fb', ['/a%2Fb', '/a/b']],
+    ['/%C3%A9', ['/%C3%A9', '/é']],
+    // An invalid sequence hides no valid one.
+    ['/%ff/%61', ['/%ff/%61', '/%ff/a']],
+    ['/a//b', ['/a//b', '/a/b']],
+    ['/a\\b', ['/a\\b', '/a/b']],
+    ['/a/./b', ['/a/./b', '/a/b']],
+    ['/a/../b', ['/a/../b', '/b']],
+    ['/../b', ['/../b', '/b']],
+    ['/a/..', ['/a/..', '/']],
+    ['/a;v=1/b', ['/a;v=1/b', '/a/b']],
+    ['/a;/b;x=y', ['/a;/b;x=y', '/a/b']],
+    ['/a/%2e%2e/b', ['/a/%2e%2e/b', '/a/../b', '/b']],
+    ['/a/..;/b', ['/a/..;/b', '/a/../b', '/b']],
+    ['/%2e%2e//b', ['/%2e%2e//b', '/../b', '/..//b', '/%2e%2e/b', '/b']],
+    ['a/b', ['a/b']],
+    ['a/../b', ['a/../b', '/b']],
+  ])('of %s are %j', (path, forms) => {
+    expect(sorted(pathForms(path))).toEqual(sorted(forms))
+  })
+
+  test.each<[readonly string[], readonly string[]]>([
+    [['/a'], ['/a']],
+    [['/a/'], ['/a/', '/a']],
+    [['/a///'], ['/a///', '/a']],
+    [['/'], ['/']],
+    [['//'], ['//', '/']],
+    [[''], ['']],
+    [
+      ['/a/', '/a'],
+      ['/a/', '/a'],
+    ],
+  ])('that forbid, of %j, are %j', (forms, expected) => {
+    expect(forbiddenForms(forms)).toEqual(expected)
+  })
+})

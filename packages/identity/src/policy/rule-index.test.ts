@@ -1,0 +1,251 @@
+import { describe, expect, test } from 'vitest'
+import { askedEffect, compileRule } from './compile-rule.ts'
+import type { PolicyRule } from './compile-rule.ts'
+import type { Effect } from './effect.ts'
+import type { Match, WrittenRule } from './policy-schema.ts'
+import { createRuleIndex } from './rule-index.ts'
+
+type Part = Partial<Omit<WrittenRule, 'match'>> & { readonly match?: Match }
+
+function rulesOf(parts: readonly Part[]): readonly PolicyRule[] {
+  return parts.map((part, order) => {
+    const rule = compileRule(
+      { name: `r${order}`, match: { agent: ['*'] }, verdict: 'deny', reason: '', ...part },
+      { line: order + 1, order },
+    )
+    if ('fault' in rule) throw new Error(rule.fault)
+    return rule
+  })
+}
+
+const full: Effect = {
+  agent: 'scout',
+  tool: 'http_request',
+  method: 'GET',
+  host: 'api.example.org',
+  path: '/v1/items/list',
+  project: 'site',
+  mcpServer: 'crm',
+  mcpTool: 'list',
+  chain: 'base',
+  credentials: ['github'],
+  origins: ['human'],
+}
+const count = 40
+
+/** An index of many rules that counts how many of them are tested. */
+function indexOf(partOf: (at: number) => Part) {
+  const tested: string[] = []
+  const rules = rulesOf(Array.from({ length: count }, (_none, at) => partOf(at))).map((rule): PolicyRule => ({
+    ...rule,
+    matches: (asked) => {
+      tested.push(rule.name)
+      return rule.matches(asked)
+    },
+  }))
+  return { index: createRuleIndex(rules), tested }
+}
+
+describe('the index of rules', () => {
+  test.each<[string, (at: number) => Part, Partial<Effect>]>([
+    ['host', (at) => ({ match: { host: [`h${at}.test`, `*.g${at}.test`] } }), { host: 'h7.test' }],
+    ['domain', (at) => ({ match: { host: [`h${at}.test`, `*.g${at}.test`] } }), { host: 'a.b.g7.test' }],
+    ['server', (at) => ({ match: { mcp_server: [`Server${at}`] } }), { mcpServer: 'server7' }],
+    ['credential', (at) => ({ match: { credential: [`Key${at}`] } }), { credentials: ['other', 'KEY7'] }],
+    ['chain', (at) => ({ match: { chain: [`chain${at}`] } }), { chain: 'Chain7' }],
+    ['beginning of the path', (at) => ({ match: { path: [`/Area${at}/**`] } }), { path: '/area7/x' }],
+    ['end of the path', (at) => ({ match: { path: [`**/Name${at}`] } }), { path: '/x/name7' }],
+    ['project', (at) => ({ match: { project: [`Project${at}`] } }), { project: 'PROJECT7' }],
+    ['agent', (at) => ({ match: { agent: [`Agent${at}`] } }), { agent: 'agent7' }],
+    ['tool', (at) => ({ match: { tool: [`Tool${at}`] } }), { tool: 'tool7' }],
+    [
+      'rarer of two fields',
+      (at) => ({ match: { tool: ['http_request'], chain: [`chain${at}`] } }),
+      { chain: 'chain7' },
+    ],
+    [
+      'field without a common value',
+      (at) => ({ match: { host: ['api.example.org', `h${at}.test`], chain: [`chain${at}`] } }),
+      { chain: 'chain7' },
+    ],
+    ['condition on the host', (at) => ({ when: `host == "h${at}.test"` }), { host: 'h7.test' }],
+    ['condition with the value first', (at) => ({ when: `"h${at}.test" == host` }), { host: 'h7.test' }],
+    [
+      'condition on one of several hosts',
+      (at) => ({ when: `host in ["h${at}.test", "g${at}.test"]` }),
+      { host: 'g7.test' },
+    ],
+    ['condition on a server', (at) => ({ when: `mcp_server == "s${at}"` }), { mcpServer: 's7' }],
+    ['condition on a tool of a server', (at) => ({ when: `mcp_tool == "t${at}"` }), { mcpTool: 't7' }],
+    [
+      'condition on a part of a tool of a server',
+      (at) => ({ when: `mcp_tool.startsWith("t${at}.")` }),
+      { mcpTool: 't7.x' },
+    ],
+    ['condition on a chain', (at) => ({ when: `chain == "c${at}"` }), { chain: 'c7' }],
+    ['condition on a project', (at) => ({ when: `project == "p${at}"` }), { project: 'p7' }],
+    ['condition on an agent', (at) => ({ when: `agent == "a${at}"` }), { agent: 'a7' }],
+    ['condition on a tool', (at) => ({ when: `tool == "t${at}"` }), { tool: 't7' }],
+    ['condition on a method', (at) => ({ when: `method == "M${at}"` }), { method: 'M7' }],
+    [
+      'condition on a credential',
+      (at) => ({ when: `"K${at}" in credentials` }),
+      { credentials: ['x', 'K7'] },
+    ],
+    ['condition on the path', (at) => ({ when: `path == "/x${at}"` }), { path: '/x7' }],
+    [
+      'condition on the beginning of the path',
+      (at) => ({ when: `path.startsWith("/x${at}/")` }),
+      { path: '/x7/y' },
+    ],
+    ['condition on the end of the path', (at) => ({ when: `path.endsWith("/x${at}")` }), { path: '/y/x7' }],
+    ['condition on a part of the path', (at) => ({ when: `path.contains("x${at}.")` }), { path: '/y/x7.z' }],
+    [
+      'condition in lower case',
+      (at) => ({ when: `path.lowerAscii().contains("x${at}.")` }),
+      { path: '/y/X7.z' },
+    ],
+    [
+      'condition on a value in lower case',
+      (at) => ({ when: `path.lowerAscii() == "/x${at}"` }),
+      { path: '/X7' },
+    ],
+    [
+      'condition on a part of the host',
+      (at) => ({ when: `host.endsWith(".h${at}.test")` }),
+      { host: 'a.h7.test' },
+    ],
+    ['condition on parts of an agent', (at) => ({ when: `agent.contains("X${at}.")` }), { agent: 'aX7.' }],
+    [
+      'condition on a part of a server',
+      (at) => ({ when: `mcp_server.contains("X${at}.")` }),
+      { mcpServer: 'aX7.' },
+    ],
+    ['condition on a part of a chain', (at) => ({ when: `chain.contains("X${at}.")` }), { chain: 'aX7.' }],
+    [
+      'condition on a part of a project',
+      (at) => ({ when: `project.contains("X${at}.")` }),
+      { project: 'aX7.' },
+    ],
+    ['condition on a part of a tool', (at) => ({ when: `tool.contains("X${at}.")` }), { tool: 'aX7.' }],
+    ['condition on a part of a method', (at) => ({ when: `method.contains("X${at}.")` }), { method: 'AX7.' }],
+    [
+      'rarer of three parts',
+      (at) => ({ when: `path.contains("/") && path.contains("/x${at}.") && path.contains("v")` }),
+      { path: '/v/x7.' },
+    ],
+    [
+      'longest part, the last',
+      (at) => ({ when: `path.contains("/") && path.contains("v") && path.contains("/x${at}.")` }),
+      { path: '/v/x7.' },
+    ],
+    [
+      'condition with two choices',
+      (at) => ({ when: `path.contains("x${at}.") || path.contains("y${at}.")` }),
+      { path: '/y7.' },
+    ],
+    [
+      'condition with a choice by another',
+      (at) => ({ when: `method == "GET" ? path.contains("x${at}.") : false` }),
+      { path: '/x7.' },
+    ],
+    [
+      'condition with a choice of two parts',
+      (at) => ({ when: `host == "a.test" ? path.contains("x${at}.") : path.contains("y${at}.")` }),
+      { path: '/y7.' },
+    ],
+    [
+      'condition that others narrow',
+      (at) => ({ match: { agent: ['*'] }, when: `method == "GET" && host == "h${at}"` }),
+      { host: 'h7' },
+    ],
+  ])('by the %s tests the rules alone that it may mean', (_what, partOf, more) => {
+    const { index, tested } = indexOf(partOf)
+    expect(index.first(askedEffect(full))).toBe(null)
+    expect(index.all(askedEffect(full))).toEqual([])
+    expect(tested).toEqual([])
+    const matching = askedEffect({ ...full, ...more })
+    expect(index.first(matching)?.name).toBe('r7')
+    expect(index.all(matching).map(({ name }) => name)).toEqual(['r7'])
+    expect(new Set(tested)).toEqual(new Set(['r7']))
+  })
+
+  test.each<[string, (at: number) => Part, Partial<Effect>]>([
+    ['condition on a server', (at) => ({ when: `mcp_server == "s${at}"` }), { mcpTool: null }],
+    ['part of an absent host', (at) => ({ when: `host.contains("s${at}")` }), { host: undefined as never }],
+    ['absent host', (at) => ({ match: { host: [`h${at}.test`] } }), { host: undefined as never }],
+  ])('by a %s tests no rule', (_what, partOf, more) => {
+    const { index, tested } = indexOf(partOf)
+    expect(index.first(askedEffect({ ...full, ...more }))).toBe(null)
+    expect(tested).toEqual([])
+  })
+
+  test.each<[string, (at: number) => Part, Partial<Effect>]>([
+    ['hidden path', () => ({ match: { path: ['/v2/x'] }, verdict: 'allow' }), { path: null }],
+    ['hidden end of a path', () => ({ match: { path: ['**/x'] }, verdict: 'allow' }), { path: null }],
+    ['hidden method', () => ({ when: 'method == "X"', verdict: 'allow' }), { method: null }],
+    ['path that is hidden in a condition', () => ({ when: 'path == "X"', verdict: 'allow' }), { path: null }],
+    ['hidden tool of a server', () => ({ when: 'mcp_tool == "t"', verdict: 'allow' }), { mcpTool: null }],
+    [
+      'hidden part of a tool',
+      () => ({ when: 'mcp_tool.contains("t.")', verdict: 'allow' }),
+      { mcpTool: null },
+    ],
+    ['condition on an amount', () => ({ when: 'usd > 1.0 && path.contains("x")' }), {}],
+    ['condition on several values that may be hidden', () => ({ when: 'mcp_tool == "t" && usd > 1.0' }), {}],
+    ['negation', () => ({ when: '!(path.contains("v1"))' }), {}],
+    ['part that is no ASCII', () => ({ when: 'path.contains("é")' }), {}],
+    ['empty part', () => ({ when: 'path.contains("") && path.size() > 99' }), {}],
+    ['empty value in lower case', () => ({ when: 'path.lowerAscii() == ""' }), {}],
+    ['choice of different fields', () => ({ when: 'path.contains("x") || host == "x"' }), {}],
+    [
+      'choice by another of different fields',
+      () => ({ when: 'tool == "x" ? path == "x" : host == "x"' }),
+      {},
+    ],
+    ['list with other values', () => ({ when: 'method in ["X", host]' }), {}],
+    ['list of another variable', () => ({ when: 'host in credentials' }), {}],
+    ['part of a part', () => ({ when: 'path.contains(host)' }), {}],
+    ['number', () => ({ when: 'path.size() == 7' }), {}],
+    ['unlisted value', () => ({ when: 'method in [] || path == host' }), {}],
+    ['pattern of names', () => ({ match: { agent: ['x*', 'y'] } }), {}],
+    ['pattern of hosts', () => ({ match: { host: ['*', 'x.test'], method: ['X'] } }), {}],
+    ['pattern of paths', () => ({ match: { path: ['/x*/y*', '/x/y'] } }), {}],
+  ])('by a %s tests each rule', (_what, partOf, more) => {
+    const { index, tested } = indexOf(partOf)
+    expect(index.first(askedEffect({ ...full, ...more }))).toBe(null)
+    expect(tested).toHaveLength(count)
+  })
+
+  test.each<[Match, Partial<Effect>]>([
+    [{ path: ['/a/**', '**.git'] }, { path: '/team/site.git' }],
+    [{ path: ['/a/**', '**.git'] }, { path: '/a/x' }],
+    [{ path: ['/a/b', '/c/*'] }, { path: '/c/d' }],
+    [{ agent: ['x', 's*'] }, {}],
+    [{ host: ['x.test', '*'] }, {}],
+  ])('finds the rule with %j, whose other values it could be found by', (match, more) => {
+    const rules = rulesOf([{ match: { agent: ['other'] } }, { match }])
+    expect(createRuleIndex(rules).first(askedEffect({ ...full, ...more }))?.name).toBe('r1')
+  })
+
+  test('finds the first rule of the file, whatever field it is found by', () => {
+    const parts: readonly Part[] = [
+      { match: { agent: ['scout'] } },
+      { match: { host: ['api.example.org'] } },
+      { when: 'path.size() > 1' },
+      { match: { host: ['api.example.org'] } },
+    ]
+    for (const order of [parts, parts.toReversed()]) {
+      const index = createRuleIndex(rulesOf(order))
+      expect(index.first(askedEffect(full))?.name).toBe('r0')
+      expect(index.first(askedEffect(full), ({ name }) => name !== 'r0')?.name).toBe('r1')
+      expect(index.all(askedEffect(full)).map(({ name }) => name)).toEqual(['r0', 'r1', 'r2', 'r3'])
+    }
+  })
+
+  test('tests no rule behind one that matched', () => {
+    const { index, tested } = indexOf(() => ({ match: { host: ['api.example.org'] } }))
+    expect(index.first(askedEffect(full))?.name).toBe('r0')
+    expect(tested).toEqual(['r0'])
+  })
+})
