@@ -13,6 +13,19 @@ const effect = {
 const furthest = (...rules: readonly string[]) =>
   createFurthestVerdict(snapshotOf(`rules:\n${rules.map((rule) => `  - ${rule}\n`).join('')}`).rules)(effect)
 
+test('a rule that excepts some name below a domain counts for the domain', () => {
+  const { rules } = snapshotOf(`rules:
+  - { name: asked, match: { host: '*.api.test' }, verdict: ask }
+  - { name: except, match: { host: one.api.test, tool: http_request }, verdict: allow, excepts: asked }
+  - { name: denied, match: { tool: browser }, verdict: deny }`)
+  const at = createFurthestVerdict(rules)
+  const place = { agent: 'scout', tool: 'http_request', host: 'any-name.api.test', credentials: [] }
+  expect(at(place).verdict).toBe('ask')
+  expect(at({ ...place, isDomain: true }).verdict).toBe('allow')
+  expect(at({ ...place, tool: 'mcp', isDomain: true }).verdict).toBe('ask')
+  expect(at({ ...place, tool: 'browser', isDomain: true }).verdict).toBe('deny')
+})
+
 describe('the mildest verdict that an effect at a place can get', () => {
   test.each([
     ['{ name: r, match: { host: api.test }, verdict: deny }', 'deny'],
@@ -39,7 +52,8 @@ describe('the mildest verdict that an effect at a place can get', () => {
     expect(furthest(ask, except('{ agent: other }')).verdict).toBe('ask')
     expect(furthest(ask, except('{ project: other, path: /a }')).verdict).toBe('ask')
     expect(furthest(ask, except('{ mcp_server: other, path: /a }')).verdict).toBe('ask')
-    expect(furthest(ask, except('{ credential: other, path: /a }')).verdict).toBe('ask')
+    // A request may have both credentials.
+    expect(furthest(ask, except('{ credential: other, path: /a }')).verdict).toBe('allow')
     expect(furthest(ask, except('{ tool: browser, path: /a }')).verdict).toBe('ask')
     const more = '{ name: more, match: { host: api.test }, verdict: ask }'
     expect(furthest(ask, more, except('{ path: /a }'))).toEqual({ verdict: 'ask', rule: 'more' })

@@ -1,13 +1,22 @@
 import { askedEffect, compileRule } from './compile-rule.ts'
-import type { PolicyRule } from './compile-rule.ts'
+import type { AskedEffect, PolicyRule } from './compile-rule.ts'
 import type { Effect, Verdict } from './effect.ts'
 import type { Match } from './policy-schema.ts'
 
-/** The fields that are the same for every effect that goes to one place; all others differ from effect to effect. */
-const fixed: readonly (keyof Match)[] = ['agent', 'project', 'tool', 'host', 'credential', 'mcp_server']
+/**
+ * The fields that are the same for every effect that goes to one host; all others differ from effect to effect. An
+ * effect may have further credentials.
+ */
+const fixed: readonly (keyof Match)[] = ['agent', 'project', 'tool', 'host', 'mcp_server']
 
 /** An effect as far as it is the same for all effects that go to one place. */
-export type EffectAtPlace = Pick<Effect, 'agent' | 'project' | 'tool' | 'host' | 'credentials' | 'mcpServer'>
+export interface EffectAtPlace extends Pick<
+  Effect,
+  'agent' | 'project' | 'tool' | 'host' | 'credentials' | 'mcpServer'
+> {
+  /** Whether `host` stands for every name below a domain, of which a rule may except some. */
+  readonly isDomain?: boolean
+}
 
 /**
  * Creates the function that returns the mildest verdict that any effect of one agent, tool, host and credential can
@@ -22,23 +31,29 @@ export function createFurthestVerdict(
   const exceptions = rules
     .filter(({ excepts }) => excepts.length > 0)
     .map((rule) => ({ excepts: rule.excepts, mayMatch: matchesSome(rule) }))
-  return (effect) => {
+  return ({ isDomain = false, ...effect }) => {
     const asked = askedEffect(effect)
     const denied = always.find((rule) => rule.verdict === 'deny' && rule.matches(asked))
     if (denied !== undefined) return { verdict: 'deny', rule: denied.name }
     const asks = always.filter((rule) => rule.verdict === 'ask' && rule.matches(asked))
-    const excepted = new Set(exceptions.flatMap(({ excepts, mayMatch }) => (mayMatch(asked) ? excepts : [])))
+    const excepted = new Set(
+      exceptions.flatMap(({ excepts, mayMatch }) => (mayMatch(asked, isDomain) ? excepts : [])),
+    )
     const asking = asks.find(({ name }) => !excepted.has(name))
     return asking === undefined ? { verdict: 'allow', rule: null } : { verdict: 'ask', rule: asking.name }
   }
 }
 
 /** Returns whether a rule matches some effect that goes to the place of an effect. */
-function matchesSome(rule: PolicyRule): PolicyRule['matches'] {
+function matchesSome(rule: PolicyRule): (asked: AskedEffect, isDomain: boolean) => boolean {
   const { name, verdict, reason, line, order, match } = rule
-  const kept = Object.fromEntries(
-    Object.entries(match).filter(([field]) => fixed.some((one) => one === field)),
-  ) as Match
-  const loose = compileRule({ name, verdict, reason, match: { agent: ['*'], ...kept } }, { line, order })
-  return 'fault' in loose ? () => true : loose.matches
+  const loosened = (fields: readonly string[]): PolicyRule['matches'] => {
+    const kept = Object.fromEntries(
+      Object.entries(match).filter(([field]) => fields.includes(field)),
+    ) as Match
+    const loose = compileRule({ name, verdict, reason, match: { agent: ['*'], ...kept } }, { line, order })
+    return 'fault' in loose ? () => true : loose.matches
+  }
+  const [atHost, atSomeHost] = [loosened(fixed), loosened(fixed.filter((field) => field !== 'host'))]
+  return (asked, isDomain) => (isDomain ? atSomeHost(asked) : atHost(asked))
 }

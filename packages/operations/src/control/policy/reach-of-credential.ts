@@ -57,6 +57,7 @@ export function createReachOfCredential(deps: {
         tool,
         // A rule for names below a domain matches any of them.
         host: pattern.below ? `any-name.${pattern.host}` : plainHost(pattern.host),
+        isDomain: pattern.below,
         credentials: [credential],
         ...(mcpServer === undefined ? {} : { mcpServer }),
       })
