@@ -63,6 +63,19 @@ describe('the check of an effect', () => {
     ])
   })
 
+  test('a record has nothing that is hidden or absent, and long texts are cut', () => {
+    const { check, journal } = aCheck(rule('{ agent: scout }', 'deny').replace('No.', 'x'.repeat(300)))
+    const long = 'h'.repeat(300)
+    expect(() => check(scout, { tool: 'connect', host: long, method: null, path: null })).toThrow('xxx')
+    expect(() => check(scout, { tool: 'connect', host: 'h', method: 'GET', path: `/${long}` })).toThrow('xxx')
+    const reason = 'x'.repeat(200)
+    const detail = { tool: 'connect', verdict: 'deny', rule: 'r', line: 2, reason, skipped: 0 }
+    expect(journal.entries.map((entry) => [entry.subject, entry.detail])).toEqual([
+      ['h'.repeat(200), detail],
+      ['h', { ...detail, method: 'GET', path: `/${'h'.repeat(199)}` }],
+    ])
+  })
+
   test('refusals of an agent in a loop do not flood the audit log', () => {
     const { check, journal } = aCheck(rule('{ agent: scout }', 'deny'))
     for (let count = 0; count < 100; count++) expect(() => check(scout, notice)).toThrow('No.')
@@ -161,13 +174,14 @@ describe('the check of an effect', () => {
   })
 
   test('an invalid policy denies, and names its line', () => {
-    const { check } = aCheck('rule: 1')
+    const { check, journal } = aCheck('rule: 1')
     expect(check.isActive()).toBe(true)
     expect(() => check(scout, notice)).toThrow(
       denied(
         'all effects are denied, because the policy is invalid: config/policy.yaml line 1: file: "rule" is not a known name here; correct or remove it',
       ),
     )
+    expect(journal.entries).toMatchObject([{ detail: { rule: '', line: 1 } }])
   })
 
   test('is active with a rule, and idle without one', () => {

@@ -23,8 +23,8 @@ const passesPerMinute = 1
 /** The maximum length of a value in the audit record of a decision, in characters. */
 const recordedMaxChars = 200
 
-/** From the strictest on. */
-const verdicts: readonly Verdict[] = ['deny', 'ask', 'allow']
+/** The verdicts that are stricter than `allow`, the strictest first. */
+const strictVerdicts: readonly Verdict[] = ['deny', 'ask']
 
 export interface CheckEffect {
   /**
@@ -176,7 +176,7 @@ export function createCheckEffect(deps: {
       const origins = runId === undefined ? null : deps.originsOf(runId)
       const verdictOf = (details: EffectDetails) => decide(caller.agentId, details, () => origins).verdict
       const rated = choices.map((details) => ({ details, verdict: verdictOf(details) }))
-      const found = verdicts.flatMap((verdict) => rated.find((one) => one.verdict === verdict) ?? [])[0]
+      const found = strictVerdicts.flatMap((verdict) => rated.find((one) => one.verdict === verdict) ?? [])[0]
       return found?.details ?? choices[0]
     },
     again: (

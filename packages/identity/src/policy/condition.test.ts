@@ -86,6 +86,16 @@ describe('a condition', () => {
     expect(holds(text)).toBe(fault)
   })
 
+  test.each([
+    ['contract == "0xAb"', 'write hexadecimal addresses in lower case, as they are compared'],
+    ['"0xaB" in payees', 'write hexadecimal addresses in lower case, as they are compared'],
+    ['"0xab" in payees', true],
+    ['contract == "So11"', false],
+    ['host == "0xAb"', false],
+  ])('%s compares an address as it is written: %s', (text, expected) => {
+    expect(holds(text)).toBe(expected)
+  })
+
   test('a condition of the maximum length is accepted', () => {
     expect(holds('true'.padEnd(conditionMaxChars))).toBe(true)
   })

@@ -64,6 +64,8 @@ export function compileCondition(text: string): Condition | { readonly fault: st
     const refused = refusedPart(evaluate.ast, variables)
     if (refused !== null)
       return { fault: `${refused} cannot be used in a condition; see the guide page on policy` }
+    if ((variables.has('contract') || variables.has('payees')) && /0x[0-9a-f]*[A-F]/.test(text))
+      return { fault: 'write hexadecimal addresses in lower case, as they are compared' }
     const check = evaluate.check()
     if (!check.valid) return { fault: firstLine(check.error) }
     if (check.type !== 'bool') return { fault: `the condition must be true or false, and is ${check.type}` }

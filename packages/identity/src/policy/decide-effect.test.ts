@@ -124,6 +124,22 @@ describe('the decision of a policy', () => {
     expect(without).toEqual(createDecideEffect(rules.slice(0, -1))(anEffect()))
   })
 
+  test('a decision tests each rule once that no other rule excludes', () => {
+    const tested: string[] = []
+    const verdicts = ['deny', 'ask', 'allow'] as const
+    const rules = rulesOf(verdicts.map((verdict) => ({ verdict, match: { agent: ['other*'] } }))).map(
+      (rule): PolicyRule => ({
+        ...rule,
+        matches: (asked) => {
+          tested.push(rule.name)
+          return rule.matches(asked)
+        },
+      }),
+    )
+    createDecideEffect(rules)(anEffect())
+    expect(tested).toEqual(['r0', 'r1', 'r2'])
+  })
+
   test('excepts is refused on a rule that does not allow', () => {
     const rule = { name: 'a', match: { agent: ['*'] }, verdict: 'ask', reason: '', excepts: ['b'] } as const
     expect(compileRule(rule, { line: 1, order: 0 })).toEqual({

@@ -32,7 +32,7 @@ export function createDecideAsked(
     if (denied !== null) return decidedBy(denied)
     if (asks.first(asked) !== null) {
       const excepting = [...exceptions.all(asked)]
-      if (more !== null && more.excepts.length > 0 && more.matches(asked)) excepting.push(more)
+      if (more?.matches(asked) === true) excepting.push(more)
       const excepted = new Set(excepting.flatMap(({ excepts }) => excepts))
       const asking = asks.first(asked, ({ name }) => !excepted.has(name))
       if (asking !== null) return decidedBy(asking)

@@ -134,4 +134,59 @@ describe('a proposed rule', () => {
     expect(name(request)).toBe(name({ ...request }))
     expect(name(request)).not.toBe(name({ ...request, path: '/v1' }))
   })
+
+  test('names its origins in order, or none, and its agent as far as a name can', () => {
+    const when = (origins?: readonly string[]) =>
+      proposeRule('scout', call, { rule: 'asked', reason: '', ...(origins && { origins }) })?.when
+    expect(when()).toBe('mcp_tool == "write[1]" && credentials.size() == 0')
+    expect(when(['human', 'agent'])).toBe(
+      'mcp_tool == "write[1]" && credentials.size() == 0 && origins == ["human", "agent"]',
+    )
+    expect(proposeRule(`My Agent${'x'.repeat(60)}`, request, why)?.name).toMatch(
+      /^always-my-agentx{32}-[0-9a-f]{8}$/,
+    )
+    expect(proposeRule('scout', { ...request, credentials: undefined as never }, why)?.when).toBe(
+      'credentials.size() == 0 && origins == ["human"]',
+    )
+  })
+
+  test('names an effect by what its tool is about', () => {
+    expect(proposeRule('scout', { ...request, call: 'c0ffee', mcpTool: 'write' }, why)?.match).toEqual({
+      agent: 'scout',
+      tool: 'http_request',
+      host: 'api.test',
+      method: 'POST',
+      path: '/v1/items',
+    })
+    expect(proposeRule('scout', transfer, why)?.match).toEqual({
+      agent: 'scout',
+      tool: 'wallet_transfer',
+      chain: 'base',
+    })
+    const { chain: _chain, ...without } = transfer
+    expect(proposeRule('scout', without, why)).toBe(null)
+    expect(proposeRule('scout', { ...request, mcpServer: 'crm', mcpTool: null }, why)).toBe(null)
+  })
+
+  test('opens the effects that it decides about, and none that another rule decides about', () => {
+    const of = { agent: 'scout', origins: ['human'] }
+    const tried = (effect: EffectDetails) => {
+      const proposed = proposeRule('scout', effect, why)
+      if (proposed === null) throw new Error('no rule is proposed')
+      return createTryRule(rules)(proposed)
+    }
+    expect(tried(request).opens({ ...of, ...request })).toBe(true)
+    expect(tried(request).opens({ ...of, ...request, path: '/v2' })).toBe(false)
+    expect(tried(request).opens({ ...of, ...request, path: '/admin/x' })).toBe(false)
+    const forbidden = { ...request, path: '/admin/users' }
+    expect(tried(forbidden).opens({ ...of, ...forbidden })).toBe(false)
+  })
+
+  test('that breaks a limit of rules is not tried', () => {
+    const proposed = proposeRule('scout', request, why)
+    if (proposed === null) throw new Error('no rule is proposed')
+    expect(() => createTryRule(rules)({ ...proposed, name: 'No name' })).toThrow(
+      'the rule No name breaks a limit of rules',
+    )
+  })
 })

@@ -266,6 +266,58 @@ describe('presets', () => {
   })
 })
 
+describe('the effect of a case', () => {
+  test.each<[Parameters<typeof effectOfCase>[0], object]>([
+    [{ agent: 'a' }, { agent: 'a', tool: 'http_request' }],
+    [
+      { agent: 'a', project: 'site', url: 'https://API.test./x?y', method: 'post', credential: ['k'] },
+      {
+        agent: 'a',
+        tool: 'http_request',
+        project: 'site',
+        host: 'api.test',
+        method: 'POST',
+        path: '/x',
+        credentials: ['k'],
+      },
+    ],
+    [
+      { agent: 'a', url: 'https://a.test' },
+      { agent: 'a', tool: 'http_request', host: 'a.test', method: 'GET', path: '/' },
+    ],
+    [
+      { agent: 'a', tool: 'connect', url: 'https://a.test/x' },
+      { agent: 'a', tool: 'connect', host: 'a.test', method: null, path: null },
+    ],
+    [
+      { agent: 'a', mcp_server: 'crm' },
+      { agent: 'a', tool: 'mcp', mcpServer: 'crm', mcpTool: null },
+    ],
+    [
+      { agent: 'a', mcp_server: 'crm', mcp_tool: 'x' },
+      { agent: 'a', tool: 'mcp', mcpServer: 'crm', mcpTool: 'x' },
+    ],
+    [
+      { agent: 'a', chain: 'base' },
+      { agent: 'a', tool: 'wallet_transfer', chain: 'base', usd: null },
+    ],
+    [
+      { agent: 'a', chain: 'base', usd: 2, contract: '0xAB', payee: ['So1A', '0xCD'], origin: ['human'] },
+      {
+        agent: 'a',
+        tool: 'wallet_transfer',
+        chain: 'base',
+        usd: 2,
+        contract: '0xab',
+        payees: ['0xcd', 'So1A'],
+        origins: ['human'],
+      },
+    ],
+  ])('%j is %j', (one, effect) => {
+    expect(effectOfCase(one)).toStrictEqual(effect)
+  })
+})
+
 describe('the cases of the file', () => {
   const withCase = (expected: string) => `${rule()}cases:
   - { agent: scout, url: 'https://github.com/a/git-receive-pack', method: post, ${expected} }

@@ -243,6 +243,12 @@ describe('the index of rules', () => {
     }
   })
 
+  test('reads no field of an effect by which no rule is found', () => {
+    const { index } = indexOf((at) => ({ match: { host: [`h${at}.test`] } }))
+    const foldedPaths = () => expect.fail('the path was read')
+    expect(index.first({ ...askedEffect(full), foldedPaths })).toBe(null)
+  })
+
   test('tests no rule behind one that matched', () => {
     const { index, tested } = indexOf(() => ({ match: { host: ['api.example.org'] } }))
     expect(index.first(askedEffect(full))?.name).toBe('r0')

@@ -25,10 +25,15 @@ export function effectOfCase(one: Omit<PolicyCase, 'expect' | 'rule'>): Effect {
     ...(one.mcp_server === undefined ? {} : { mcpServer: one.mcp_server, mcpTool: one.mcp_tool ?? null }),
     ...(one.credential === undefined ? {} : { credentials: one.credential }),
     ...(one.chain === undefined ? {} : { chain: one.chain, usd: one.usd ?? null }),
-    ...(one.contract === undefined ? {} : { contract: one.contract }),
-    ...(one.payee === undefined ? {} : { payees: one.payee.toSorted() }),
+    ...(one.contract === undefined ? {} : { contract: comparedAddress(one.contract) }),
+    ...(one.payee === undefined ? {} : { payees: one.payee.map(comparedAddress).toSorted() }),
     ...(one.origin === undefined ? {} : { origins: one.origin }),
   }
+}
+
+/** Hexadecimal addresses are compared in lower case; in others, case matters. */
+function comparedAddress(address: string): string {
+  return address.startsWith('0x') ? address.toLowerCase() : address
 }
 
 /** A case with the decision about its effect. */
