@@ -41,10 +41,10 @@ const visible: ReadonlySet<ConditionVariable> = new Set([
  */
 export function conditionKeys(node: ASTNode, variables: Iterable<ConditionVariable>): ConditionKeys {
   const hidden = [...variables].filter((name) => !visible.has(name))
-  if (hidden.length === 0) return keysOf(node)
   // Whether the MCP tool is hidden is known where it is read, and only there.
-  const tools = hidden.every((name) => name === 'mcp_tool') ? keysOf(node).get('mcp_tool') : undefined
-  return tools === undefined ? none : new Map([['mcp_tool', tools]])
+  const isKnown = (variable: KeyVariable) =>
+    hidden.every((name) => name === 'mcp_tool' && variable === 'mcp_tool')
+  return new Map([...keysOf(node)].filter(([variable]) => isKnown(variable)))
 }
 
 const none: ConditionKeys = new Map()
@@ -96,7 +96,7 @@ function rarer(one: readonly string[], other: readonly string[]): readonly strin
 function keysOfValues(node: ASTNode, values: readonly ASTNode[]): ConditionKeys {
   const variable = variableOf(node)
   const texts = values.map(textOrBoolean)
-  return variable !== null && texts.length > 0 && texts.every(isKey)
+  return variable !== null && texts.every(isKey)
     ? new Map([[variable, texts.map((text) => text.toLowerCase())]])
     : none
 }

@@ -300,6 +300,7 @@ describe('the fields of a match', () => {
     '%j denies a path whose lower case depends on what follows',
     (path) => {
       expect(decided([{ match: { path } }], anEffect({ path: '/ΑΣΑ' }))).toBe('deny by r0')
+      expect(decided([{ match: { path } }], anEffect({ path: '/x/../ΑΣΑ' }))).toBe('deny by r0')
       expect(decided([{ match: { path } }], anEffect({ path: '/ασα' }))).toBe('allow')
     },
   )
