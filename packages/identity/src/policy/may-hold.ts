@@ -4,10 +4,11 @@ import type { ConditionValues } from './condition-values.ts'
 /** What is known about a condition for some values without evaluating it; a part that is not known may be either. */
 interface Known {
   /** False if the condition certainly does not hold. */
-  readonly may: (values: ConditionValues) => boolean
+  readonly may: Test
   /** True if the condition certainly holds. */
-  readonly must: (values: ConditionValues) => boolean
+  readonly must: Test
 }
+type Test = (values: ConditionValues) => boolean
 
 const unknown: Known = { may: () => true, must: () => false }
 
@@ -16,14 +17,15 @@ const unknown: Known = { may: () => true, must: () => false }
  * which takes a microsecond. Returns false if the condition certainly does not hold; where it returns true, the library
  * decides. Pure.
  */
-export function compileMayHold(node: ASTNode): (values: ConditionValues) => boolean {
+export function compileMayHold(node: ASTNode): Test {
   return known(node).may
 }
 
 function known(node: ASTNode): Known {
   if (node.op === '&&' || node.op === '||') {
     const [left, right] = [known(node.args[0]), known(node.args[1])]
-    return node.op === '&&' ? joined(left, right, false) : joined(left, right, true)
+    const join = node.op === '&&' ? both : either
+    return { may: join(left.may, right.may), must: join(left.must, right.must) }
   }
   if (node.op === '!_') {
     const { may, must } = known(node.args)
@@ -46,12 +48,12 @@ function known(node: ASTNode): Known {
   return { may: (values) => test(values) !== false, must: (values) => test(values) === true }
 }
 
-function joined(left: Known, right: Known, isEither: boolean): Known {
-  const both =
-    (of: keyof Known): Known['may'] =>
-    (values) =>
-      isEither ? left[of](values) || right[of](values) : left[of](values) && right[of](values)
-  return { may: both('may'), must: both('must') }
+function both(left: Test, right: Test): Test {
+  return (values) => left(values) && right(values)
+}
+
+function either(left: Test, right: Test): Test {
+  return (values) => left(values) || right(values)
 }
 
 /** The result of a comparison; null if the value has another type. */
