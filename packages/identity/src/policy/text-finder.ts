@@ -12,7 +12,7 @@ interface Node {
 }
 
 /**
- * Creates the search for many texts at once, by the automaton of Aho and Corasick (1975): the work grows with the
+ * Creates the search for many texts at once, by the automaton of keywords (Aho and others, 1975): the work grows with the
  * searched text and the number of texts that occur, and not with the number of texts. Empty texts are never found. Pure.
  */
 export function createTextFinder(texts: Iterable<string>): FindTexts {
