@@ -351,6 +351,8 @@ const withoutCase: Readonly<Record<string, string>> = {
   'POST /mesh/web-search': 'it asks, and changes nothing',
   'POST /v1/messages': 'a model is asked; money is the ledger of calls’ own',
   'POST /v1/responses': 'a model is called; the ledger of calls has the money',
+  'POST /v1/models/{*call}': 'a model is called; the ledger of calls has the money',
+  'POST /v1beta/models/{*call}': 'a model is called; the ledger of calls has the money',
   'POST /v1/messages/count_tokens': 'it counts, and changes nothing',
   'POST /v1/chat/completions': 'a model is asked; money is the ledger of calls’ own',
   'POST /v1/embeddings': 'a model is asked; money is the ledger of calls’ own',

@@ -1,4 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
+import { ApiError, GoogleGenAI } from '@google/genai'
+import type { GenerateContentResponse, Part } from '@google/genai'
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -36,6 +38,25 @@ const stopReasons = {
   tool_calls: 'tool_use',
   content_filter: 'refusal',
 } as const
+
+const finishReasons = {
+  stop: 'STOP',
+  length: 'MAX_TOKENS',
+  tool_calls: 'STOP',
+  content_filter: 'SAFETY',
+} as const
+
+async function lastAndParts(
+  answers: AsyncIterable<GenerateContentResponse> | Iterable<GenerateContentResponse>,
+): Promise<{ last: GenerateContentResponse | null; parts: Part[] }> {
+  let last: GenerateContentResponse | null = null
+  const parts: Part[] = []
+  for await (const answer of answers) {
+    last = answer
+    parts.push(...(answer.candidates?.[0]?.content?.parts ?? []))
+  }
+  return { last, parts }
+}
 
 describe('an odd answer', () => {
   let gateway: LlmGatewayUnderTest
@@ -144,6 +165,36 @@ describe('an odd answer', () => {
         const isWhole = normal.end !== 'length' && normal.end !== 'content_filter'
         expect(response.status).toBe(isWhole ? 'completed' : 'incomplete')
         const ids = response.output.map((item) => ('id' in item ? item.id : ''))
+        expect(new Set(ids).size).toBe(ids.length)
+      }
+    },
+  )
+
+  test.each(oddities)(
+    'an odd answer reaches the official Google client, streamed and whole, where $what',
+    async (oddity) => {
+      const client = new GoogleGenAI({ apiKey: 'scout', httpOptions: { baseUrl: gateway.rootUrl } })
+      const request = { model, contents: 'hi', config: { maxOutputTokens: 100 } }
+      const { normal } = oddity
+      for (const ask of [
+        async () => lastAndParts(await client.models.generateContentStream(request)),
+        async () => lastAndParts([await client.models.generateContent(request)]),
+      ]) {
+        answerOddly(oddity)
+        if ('problem' in normal || isSilent(normal)) {
+          await expect(ask()).rejects.toBeInstanceOf(ApiError)
+          gateway.newKey()
+          continue
+        }
+        const { last, parts } = await ask()
+        const text = parts.map((part) => part.text ?? '').join('')
+        if (oddity.anthropicClient === 'sees the thinking as words') expect(text).toContain(normal.text)
+        else expect(text).toBe(normal.text ?? '')
+        expect(parts.flatMap(({ functionCall: call }) => (call ? [[call.name, call.args]] : []))).toEqual(
+          (normal.calls ?? []).map(([name, written]) => [name, inputOf(written)]),
+        )
+        expect(last?.candidates?.[0]?.finishReason).toBe(finishReasons[normal.end ?? 'stop'])
+        const ids = parts.flatMap(({ functionCall: call }) => (call ? [call.id] : []))
         expect(new Set(ids).size).toBe(ids.length)
       }
     },

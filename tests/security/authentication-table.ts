@@ -333,6 +333,8 @@ export const authenticationTable = {
     'POST /v1/embeddings',
     'POST /v1/messages',
     'POST /v1/messages/count_tokens',
+    'POST /v1/models/{*call}',
     'POST /v1/responses',
+    'POST /v1beta/models/{*call}',
   ],
 } as const

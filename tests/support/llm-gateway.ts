@@ -7,8 +7,13 @@ import { createAgentGate } from '../../packages/identity/src/http/gates/agent-ga
 import { modelRoutes } from '../../packages/inference/src/models/gateway/model.routes.ts'
 import { chatFormat } from '../../packages/inference/src/models/formats/chat-format.ts'
 import { createComplete } from '../../packages/inference/src/models/gateway/complete.ts'
-import { createCountTokens } from '../../packages/inference/src/models/gateway/count-tokens.ts'
+import {
+  countOfContents,
+  countOfMessages,
+  createCountTokens,
+} from '../../packages/inference/src/models/gateway/count-tokens.ts'
 import { embeddingsFormat } from '../../packages/inference/src/models/formats/embeddings-format.ts'
+import { contentsFormat } from '../../packages/inference/src/models/formats/contents/contents-format.ts'
 import { createListModels } from '../../packages/inference/src/models/gateway/list-models.ts'
 import { messagesFormat } from '../../packages/inference/src/models/formats/messages-format.ts'
 import { responsesFormat } from '../../packages/inference/src/models/formats/responses/responses-format.ts'
@@ -55,6 +60,8 @@ export async function startLlmGateway(
     readonly fetchMedia?: FetchMedia
     /** Settings of the provider's models, beside those that are needed to reach it. */
     readonly modelSettings?: object
+    /** The silence after which a stream gets a sign of life. */
+    readonly keepAliveMs?: number
   } = {},
 ): Promise<LlmGatewayUnderTest> {
   const upstream = await startWireUpstream(wire)
@@ -78,14 +85,22 @@ export async function startLlmGateway(
     },
   })
   const { fetchMedia = parts.deps.fetchMedia } = options
-  const deps = { ...parts.deps, clock: hasty, fetchMedia }
+  const { keepAliveMs } = options
+  const deps = {
+    ...parts.deps,
+    clock: hasty,
+    fetchMedia,
+    ...(keepAliveMs === undefined ? {} : { keepAliveMs }),
+  }
   const server = createServer(silentLog)
   const use = {
     complete: createComplete(deps, chatFormat),
     messages: createComplete(deps, messagesFormat),
     responses: createComplete(deps, responsesFormat),
     embeddings: createComplete(deps, embeddingsFormat),
-    countTokens: createCountTokens(deps),
+    contents: createComplete(deps, contentsFormat),
+    countTokens: createCountTokens(deps, countOfMessages),
+    countContents: createCountTokens(deps, countOfContents),
     listModels: createListModels(deps),
   }
   const gate = createAgentGate({

@@ -2,7 +2,7 @@
 export const harnessVariable = 'FLOTILLA_HARNESS'
 
 /** The harnesses whose configuration Flotilla knows. */
-export const harnessNames = ['claude-code', 'codex', 'opencode'] as const
+export const harnessNames = ['claude-code', 'codex', 'gemini', 'opencode'] as const
 export type HarnessName = (typeof harnessNames)[number]
 
 /** What an agent process starts in place of its own loop. */
@@ -12,6 +12,8 @@ export interface HarnessProgram {
   readonly environment: Readonly<Record<string, string>>
   /** The mode that each session is set to; absent for the harness's own default. */
   readonly mode?: string
+  /** A file of settings, written before each start; the variable names its path to the harness. */
+  readonly settings?: { readonly variable: string; readonly content: string }
 }
 
 /** The name of the MCP server that offers the tools of the mesh to a harness. */

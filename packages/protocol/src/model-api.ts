@@ -25,7 +25,26 @@ export const modelEndpoints = {
     path: '/v1/embeddings',
     summary: 'Compute embeddings in the format of OpenAI.',
   },
+  contents: {
+    method: 'POST',
+    path: '/v1beta/models/{*call}',
+    summary:
+      'Call a model in the format of Google’s generateContent or streamGenerateContent, or count tokens by countTokens.',
+  },
+  contentsV1: {
+    method: 'POST',
+    path: '/v1/models/{*call}',
+    summary: 'The same, for Google’s clients that use version 1.',
+  },
   model: { method: 'GET', path: '/v1/models/{*id}', summary: 'Return one model that the caller may use.' },
 } as const satisfies Record<string, Endpoint>
 
-export const modelApi = { messages: {}, responses: {}, countTokens: {}, embeddings: {}, model: {} } as const
+export const modelApi = {
+  messages: {},
+  responses: {},
+  countTokens: {},
+  embeddings: {},
+  contents: {},
+  contentsV1: {},
+  model: {},
+} as const

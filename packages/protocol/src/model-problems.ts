@@ -42,7 +42,7 @@ export const modelProblems = {
     title: 'The model gateway does not offer this endpoint',
     retryable: false,
     repair:
-      'Call POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, POST /v1/embeddings or GET /v1/models.',
+      'Call POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, POST /v1beta/models/{*call}, POST /v1/embeddings or GET /v1/models.',
   },
   'model-overloaded': {
     status: 529,

@@ -28,6 +28,7 @@ export type RateBucket = keyof typeof ratePerMinute
 /** Maps calls on the agent API to rate buckets. The first row with the method and the path's beginning applies. */
 const rows: readonly { readonly method?: string; readonly path: string; readonly bucket: RateBucket }[] = [
   { path: '/v1/', bucket: 'llm' },
+  { path: '/v1beta/', bucket: 'llm' },
   { method: 'GET', path: '/mesh/blackboard', bucket: 'blackboard_read' },
   { path: '/mesh/blackboard', bucket: 'blackboard_write' },
   { path: '/mesh/http', bucket: 'http' },
@@ -58,7 +59,5 @@ export function rateBucketOf(method: string, path: string): RateBucket {
 /** The path prefix of the model gateway, whose OpenAI and other clients expect errors in their own form. */
 export const modelSurface = '/v1/'
 
-/** Pure. */
-export function isModelSurface(path: string): boolean {
-  return path.startsWith(modelSurface)
-}
+/** The path prefix of the model gateway for Google's clients. */
+export const googleSurface = '/v1beta/'

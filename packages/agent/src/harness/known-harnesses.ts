@@ -46,6 +46,33 @@ const knownHarnesses: Readonly<Record<HarnessName, (of: Surroundings) => Harness
     ],
     environment: {},
   }),
+  gemini: ({ model }) => ({
+    command: ['gemini', '--acp', '--model', model],
+    environment: {
+      GEMINI_SANDBOX: 'false',
+      // A folder that is not trusted gets no MCP servers.
+      GEMINI_CLI_TRUST_WORKSPACE: 'true',
+      // It starts itself a second time to get more memory than its container has.
+      GEMINI_CLI_NO_RELAUNCH: 'true',
+    },
+    mode: 'default',
+    settings: {
+      variable: 'GEMINI_CLI_SYSTEM_SETTINGS_PATH',
+      content: JSON.stringify({
+        general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+        privacy: { usageStatisticsEnabled: false },
+        telemetry: { enabled: false },
+        // These two run at Google.
+        tools: { exclude: ['google_web_search', 'web_fetch'] },
+        modelConfigs: {
+          // Summaries and checks beside the conversation name models of Google.
+          customOverrides: [{ overrideScope: 'core' }, { model: 'base' }, { model: 'chat-base' }].map(
+            (match) => ({ match, modelConfig: { model } }),
+          ),
+        },
+      }),
+    },
+  }),
   opencode: ({ model, openAiUrl }) => ({
     command: ['opencode', 'acp'],
     environment: {

@@ -1,6 +1,9 @@
+import { join } from 'node:path'
 import type { HarnessProgram } from '@flotilla/protocol/harness-variable'
 import { heartbeatSession } from '@flotilla/protocol/heartbeat-reply'
 import type { Log } from '@flotilla/protocol/json-log'
+import { stateFolder } from '../door-token.ts'
+import { writeState } from '../files/state-file.ts'
 import { fingerprint } from '../loop/fingerprint.ts'
 import type { LoopDeps } from '../loop/loop-deps.ts'
 import type { LoopState } from '../loop/loop-state.ts'
@@ -32,6 +35,15 @@ interface SessionWork {
   readonly server: MeshToolServer
 }
 
+/** Writes the settings of the harness, which programs in the container may have changed since its last start. */
+async function withSettings({ program, directory }: HarnessLoopParts): Promise<HarnessProgram> {
+  const { settings } = program
+  if (settings === undefined) return program
+  const path = join(directory, stateFolder, 'harness-settings.json')
+  await writeState(directory, path, settings.content)
+  return { ...program, environment: { ...program.environment, [settings.variable]: path } }
+}
+
 /** Starts the harness with the session of the conversation, which is on disk when this resolves. */
 export async function openSession(
   parts: HarnessLoopParts,
@@ -47,9 +59,11 @@ export async function openSession(
   const isKept = turn.before.length > 0 && conversation !== heartbeatSession
   let sessionId: string | null = null
   const startedAt = clock.now()
+  const program = await withSettings(parts)
   const harness = await openHarness(
     {
       ...parts,
+      program,
       clock,
       mcpServer: server.mcpServer,
       sessionId: known !== null && (isInterrupted || isKept) ? known.sessionId : null,

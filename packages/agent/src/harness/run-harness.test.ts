@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Problem } from '@flotilla/protocol/problem'
 import type { SteerMessage } from '@flotilla/protocol/steer'
@@ -38,6 +38,16 @@ describe('a run that a harness drives', () => {
       { role: 'tool', content: 'hello\n' },
       { role: 'assistant', content: 'Done.set', toolCalls: [] },
     ])
+  })
+
+  it('a harness finds its settings in a file, as the agent writes them before each start', async () => {
+    const { run, directory } = harnessParts()
+    const path = join(directory, '.flotilla', 'harness-settings.json')
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, 'by a program of the container')
+    const ended = await run(asked('env SETTINGS_OF_HARNESS'), signal)
+    expect(ended).toMatchObject({ kind: 'answered', text: path })
+    expect(readFileSync(path, 'utf8')).toBe('by the agent')
   })
 
   it('the mesh decides what a harness asks for, and a refusal keeps the call from running', async () => {

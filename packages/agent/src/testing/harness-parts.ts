@@ -46,7 +46,12 @@ export function harnessParts(
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'harness-'))
   const command = [process.execPath, join(support, program), ...args]
   const loop = createHarnessLoop({
-    program: { command, environment: { OF_HARNESS: 'set' }, mode: 'careful' },
+    program: {
+      command,
+      environment: { OF_HARNESS: 'set' },
+      mode: 'careful',
+      settings: { variable: 'SETTINGS_OF_HARNESS', content: 'by the agent' },
+    },
     environment: { PATH: process.env['PATH'] ?? '', HOME: directory },
     directory,
     sessions: createHarnessSessions(directory),

@@ -20,8 +20,10 @@ test('no path has a version in it, but for those that clients of model providers
       '/v1/messages',
       '/v1/messages/count_tokens',
       '/v1/models',
+      '/v1/models/{*call}',
       '/v1/models/{*id}',
       '/v1/responses',
+      '/v1beta/models/{*call}',
     ]),
   )
 })

@@ -22,12 +22,13 @@ import { createStatedWindows } from './catalog/stated-windows.ts'
 import { chatFormat } from './formats/chat-format.ts'
 import { embeddingsFormat } from './formats/embeddings-format.ts'
 import { messagesFormat } from './formats/messages-format.ts'
+import { contentsFormat } from './formats/contents/contents-format.ts'
 import { responsesFormat } from './formats/responses/responses-format.ts'
 import { createAnswerBounds } from './gateway/answer-bounds.ts'
 import { createComplete } from './gateway/complete.ts'
 import type { WorkOf } from './gateway/run-choice.ts'
 import type { StandIn } from './gateway/stand-in.ts'
-import { createCountTokens } from './gateway/count-tokens.ts'
+import { countOfContents, countOfMessages, createCountTokens } from './gateway/count-tokens.ts'
 import { createPromptPace } from './gateway/prompt-pace.ts'
 import { createListModels } from './gateway/list-models.ts'
 import { modelMetrics } from './gateway/model-metrics.ts'
@@ -163,12 +164,15 @@ export function modelsModule(kernel: InferenceKernel, needs: ModelsNeeds): MeshM
     chance: randomChance,
     stopped: closing.signal,
   }
+  const counts = { ...models, guard, fetchMedia: needs.fetchMedia }
   const use = {
     complete: createComplete(calls, chatFormat),
     messages: createComplete(calls, messagesFormat),
     responses: createComplete(calls, responsesFormat),
     embeddings: createComplete(calls, embeddingsFormat),
-    countTokens: createCountTokens({ ...models, guard, fetchMedia: needs.fetchMedia }),
+    contents: createComplete(calls, contentsFormat),
+    countTokens: createCountTokens(counts, countOfMessages),
+    countContents: createCountTokens(counts, countOfContents),
     listModels: createListModels({ ...models, guard, clock }),
   }
   const agentIds = () => agents.registry.list().map(({ id }) => id)

@@ -5,7 +5,14 @@ import type { Problem } from '@flotilla/protocol/problem'
  * The API format of a call and its answer; each is the public API of that name: `/v1/chat/completions`,
  * `/v1/responses`, `/v1/messages`, `/v1/messages/count_tokens`, `/v1/embeddings`, `/v1/audio/transcriptions`.
  */
-export type ModelForm = 'chat' | 'responses' | 'messages' | 'token-count' | 'embeddings' | 'transcription'
+export type ModelForm =
+  | 'chat'
+  | 'responses'
+  | 'messages'
+  | 'contents'
+  | 'token-count'
+  | 'embeddings'
+  | 'transcription'
 
 /**
  * PORT. A provider that answers model calls in one or more API forms. The gateway never calls it with a form that is

@@ -92,6 +92,8 @@ export function agentSandbox(options: {
       // The Anthropic client adds the API version to the path by itself.
       ANTHROPIC_BASE_URL: endpointUrl(near),
       ANTHROPIC_API_KEY: tokens.program,
+      GOOGLE_GEMINI_BASE_URL: endpointUrl(near),
+      GEMINI_API_KEY: tokens.program,
       ...proxyVariables(near, { agentId: agent.id, token: tokens.program }),
     },
     briefingDirectory: options.briefingDirectory,

@@ -46,6 +46,8 @@ describe('starting an agent', () => {
       OPENAI_API_KEY: programTokenOf(0),
       ANTHROPIC_BASE_URL: 'http://127.0.0.1:8420',
       ANTHROPIC_API_KEY: programTokenOf(0),
+      GOOGLE_GEMINI_BASE_URL: 'http://127.0.0.1:8420',
+      GEMINI_API_KEY: programTokenOf(0),
     })
     expect(harness.fleet.connection.verifyToken(doorTokenOf(0))).toEqual({ agentId: 'w', token: 'door' })
     expect(harness.fleet.connection.verifyToken(programTokenOf(0))).toEqual({

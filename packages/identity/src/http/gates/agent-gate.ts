@@ -192,9 +192,9 @@ export function createAgentGate(deps: AgentGateDeps) {
 
 export type AgentGate = ReturnType<typeof createAgentGate>
 
-/** `Authorization: Bearer` as OpenAI clients send it, or `x-api-key` as Anthropic clients do. */
+/** `Authorization: Bearer` as OpenAI clients send it, `x-api-key` as Anthropic's do, or `x-goog-api-key` as Google's. */
 function readToken(request: FastifyRequest): string {
   const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
-  const key = request.headers['x-api-key']
+  const key = request.headers['x-api-key'] ?? request.headers['x-goog-api-key']
   return bearer ?? (typeof key === 'string' ? key : '')
 }

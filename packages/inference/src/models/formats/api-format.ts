@@ -13,7 +13,7 @@ import type { TokenUsage } from './usage.ts'
 export interface ApiFormat {
   readonly form: ModelForm
   /** Throws the Problem `bad-json` or `bad-request`. Pure. */
-  readonly read: (body: Uint8Array, betas: readonly string[]) => CallParameters
+  readonly read: (body: Uint8Array, betas: readonly string[], named?: NamedByPath) => CallParameters
   /** Whether answers have output tokens, which need a reservation and a bound. */
   readonly hasOutput: boolean
   /** The member that bounds the answer in this form; if omitted, the model decides. */
@@ -38,6 +38,12 @@ export interface ApiFormat {
   readonly errorEvent: (problem: Problem) => Uint8Array
 }
 
+/** What the path of a call names, in a form whose body names neither the model nor whether a stream is asked for. */
+export interface NamedByPath {
+  readonly model: string
+  readonly stream: boolean
+}
+
 /** The parsed parameters of one client request. */
 export interface CallParameters {
   readonly model: string
@@ -58,4 +64,4 @@ export interface CallParameters {
   readonly betas?: readonly string[]
 }
 
-type BoundField = 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens'
+type BoundField = 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens' | 'maxOutputTokens'

@@ -43,6 +43,10 @@ interface StreamRules {
 export interface StreamForm {
   /** A text that the last event contains; other events may contain it too. */
   readonly endMark: Buffer
+  /** The name of the member that has the usage, in quotes; `usage` if omitted. */
+  readonly usageName?: Buffer
+  /** The event that keeps a silent stream open, for clients that do not skip comments; a comment if omitted. */
+  readonly keepAlive?: Uint8Array
   /** Whether this is the last event of the stream. */
   isEnd(data: Buffer, from: number, end: number): boolean
   /** Reads the usage from an event. Returns the event to forward, or null to drop it. */
@@ -113,7 +117,9 @@ function withoutUsage(data: Buffer, { progress, rules, form }: Reading): Buffer 
     const event = data.subarray(from, end)
     const isEnd = form.isEnd(data, from, end)
     if (isEnd) progress.isOver = true
-    const forwarded = tellsUsage(event) ? form.tell(event, progress, rules) : event
+    const forwarded = tellsUsage(event, form.usageName ?? usageName)
+      ? form.tell(event, progress, rules)
+      : event
     if (isEnd) rules.onDone()
     behind = end
     if (forwarded === event) continue
@@ -142,9 +148,9 @@ function createMarks(data: Buffer, marks: readonly Buffer[]) {
 }
 
 /** Whether an event has a usage. Most events say `"usage":null` and need not be parsed. */
-function tellsUsage(event: Buffer): boolean {
-  for (let at = event.indexOf(usageName); at !== -1; at = event.indexOf(usageName, at + 1)) {
-    const after = event.toString('latin1', at + usageName.length, at + usageName.length + 12)
+function tellsUsage(event: Buffer, name: Buffer): boolean {
+  for (let at = event.indexOf(name); at !== -1; at = event.indexOf(name, at + 1)) {
+    const after = event.toString('latin1', at + name.length, at + name.length + 12)
     if (!/^\s*:\s*null/.test(after)) return true
   }
   return false

@@ -23,22 +23,24 @@ export function fitAnswerSchema(schema: JsonValue, plain: boolean): JsonValue {
 /** Removes `propertyNames`, for which the packages of OpenAI's models throw. Returns the same schema without it. */
 function withoutNames(schema: JsonValue): JsonValue {
   return JSON.stringify(schema).includes('"propertyNames"')
-    ? walk(schema, ({ propertyNames: _names, ...rest }) => rest)
+    ? walkSchema(schema, ({ propertyNames: _names, ...rest }) => rest)
     : schema
 }
 
 /** Changes each schema inside a schema, innermost first. */
-function walk(
+export function walkSchema(
   schema: JsonValue,
   change: (schema: Record<string, JsonValue>) => Record<string, JsonValue>,
 ): JsonValue {
-  if (Array.isArray(schema)) return schema.map((one) => walk(one, change))
+  if (Array.isArray(schema)) return schema.map((one) => walkSchema(one, change))
   if (!isJsonObject(schema) || writtenNumber(schema) !== null) return schema
   const inner: Record<string, JsonValue> = {}
   for (const [key, value] of Object.entries(schema)) {
-    if (nested.has(key)) inner[key] = walk(value, change)
+    if (nested.has(key)) inner[key] = walkSchema(value, change)
     else if (named.has(key) && isJsonObject(value)) {
-      inner[key] = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, walk(one, change)]))
+      inner[key] = Object.fromEntries(
+        Object.entries(value).map(([name, one]) => [name, walkSchema(one, change)]),
+      )
     } else inner[key] = value
   }
   return change(inner)
@@ -49,7 +51,7 @@ const named = new Set(['properties', '$defs', 'definitions', 'patternProperties'
 const nested = new Set(['items', 'additionalProperties', 'not', 'anyOf', 'oneOf', 'allOf', 'prefixItems'])
 
 function fit(schema: JsonValue): JsonValue {
-  return walk(schema, (one) =>
+  return walkSchema(schema, (one) =>
     withKnownKeywords(withTextEnum(withKnownFormat(withItems(withOneType(withMergedChoices(one)))))),
   )
 }

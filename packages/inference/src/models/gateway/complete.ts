@@ -5,7 +5,7 @@ import { allowedModel, fallbackChain } from './allowed-models.ts'
 import type { AllowedModelsDeps } from './allowed-models.ts'
 import { streamedAnswer, wholeAnswer } from './answer-reply.ts'
 import type { Answer, CompletionReply, Received } from './answer-reply.ts'
-import type { CallParameters, ApiFormat } from '../formats/api-format.ts'
+import type { ApiFormat, CallParameters, NamedByPath } from '../formats/api-format.ts'
 import { isFromAgentProcess, openCall } from './open-call.ts'
 import type { AgentCaller, Opened } from './open-call.ts'
 import { chooseModel, nextStep } from './failover.ts'
@@ -59,6 +59,8 @@ export interface CompletionInput {
   readonly keep?: () => () => void
   /** Beta features, by the names that the client sent. */
   readonly betas?: readonly string[]
+  /** What the path names, in a form whose body does not. */
+  readonly named?: NamedByPath
   /** Whether the client retries an answer that was cut off by a bound that the client did not choose. */
   readonly asksAgain?: boolean
   /** The purpose of the call in its run, as the caller states it; if omitted, it is part of the conversation. */
@@ -155,11 +157,11 @@ async function resolve(parts: Parts, caller: AgentCaller, input: CompletionInput
   return { caller, agentId, purpose, input, parameters, chain, client, waits, releaseLease, ended }
 }
 
-function readBounded(apiFormat: ApiFormat, { body, betas }: CompletionInput): CallParameters {
+function readBounded(apiFormat: ApiFormat, { body, betas, named }: CompletionInput): CallParameters {
   if (body.length > wireLimits.modelBodyMaxBytes) {
     throw new Problem('body-too-large', { detail: `at most ${wireLimits.modelBodyMaxBytes} bytes` })
   }
-  return apiFormat.read(body, betas ?? [])
+  return apiFormat.read(body, betas ?? [], named)
 }
 
 /** The state of one call along its chain. */

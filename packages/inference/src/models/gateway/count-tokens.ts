@@ -5,6 +5,9 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { allowedModel } from './allowed-models.ts'
 import type { AllowedModelsDeps } from './allowed-models.ts'
+import type { CallParameters, NamedByPath } from '../formats/api-format.ts'
+import { readCountOfContents } from '../formats/contents/contents-parameters.ts'
+import { badRequest } from '../formats/json-body.ts'
 import { readCountParameters } from '../formats/messages-parameters.ts'
 import { problemFromRefusal, replyOf } from './provider-problem.ts'
 import { withRemoteMedia } from './remote-media.ts'
@@ -20,26 +23,59 @@ export interface CountTokensDeps extends AllowedModelsDeps {
 
 export type CountTokens = (
   caller: Caller,
-  input: { readonly body: Uint8Array; readonly signal: AbortSignal; readonly hold?: Hold },
+  input: {
+    readonly body: Uint8Array
+    readonly signal: AbortSignal
+    readonly hold?: Hold
+    readonly named?: NamedByPath
+  },
 ) => Promise<{ readonly body: string }>
 
+/** One public format of requests that count tokens. */
+interface CountForm {
+  readonly read: (
+    body: Uint8Array,
+    named?: NamedByPath,
+  ) => Pick<CallParameters, 'model' | 'forwarded' | 'prompt'>
+  /** True if providers that count tokens take this form. */
+  readonly isCounted: boolean
+  readonly answer: (tokens: number) => object
+}
+
+/** `/v1/messages/count_tokens`. */
+export const countOfMessages: CountForm = {
+  read: readCountParameters,
+  isCounted: true,
+  answer: (tokens) => ({ input_tokens: tokens }),
+}
+
+/** `/v1beta/models/{model}:countTokens`. */
+export const countOfContents: CountForm = {
+  read: (body, named) => {
+    if (named === undefined) throw badRequest('the path must name a model')
+    return readCountOfContents(body, named)
+  },
+  isCounted: false,
+  answer: (tokens) => ({ totalTokens: tokens }),
+}
+
 /**
- * Counts the tokens of a `/v1/messages` prompt: by the provider if it can, otherwise estimated from the characters.
- * Costs nothing and is never retried. Throws the same Problems as a call, except those about money.
+ * Counts the tokens of a prompt: by the provider if it can, otherwise estimated from the characters. Costs nothing and
+ * is never retried. Throws the same Problems as a call, except those about money.
  */
-export function createCountTokens(deps: CountTokensDeps): CountTokens {
-  return async (caller, { body, signal, hold }) => {
+export function createCountTokens(deps: CountTokensDeps, form: CountForm): CountTokens {
+  return async (caller, { body, signal, hold, named }) => {
     deps.guard(caller, { do: 'call-api', api: 'llm' })
     if (caller.kind !== 'agent') throw new Problem('denied')
     if (body.length > wireLimits.modelBodyMaxBytes) {
       throw new Problem('body-too-large', { detail: `at most ${wireLimits.modelBodyMaxBytes} bytes` })
     }
-    const parameters = readCountParameters(body)
+    const parameters = form.read(body, named)
     const model = deps.catalog.find(allowedModel(deps, caller.agentId, parameters.model))
     serverToolTerms(model, parameters)
     const { forwarded, prompt } = await withRemoteMedia(deps, parameters, { caller, signal, hold })
-    if (!model.llm.forms.has('token-count')) {
-      return { body: JSON.stringify({ input_tokens: messagesTokensAbout(forwarded, prompt) }) }
+    if (!form.isCounted || !model.llm.forms.has('token-count')) {
+      return { body: JSON.stringify(form.answer(promptTokensAbout(forwarded, prompt))) }
     }
     const request = {
       form: 'token-count' as const,
@@ -60,7 +96,7 @@ const charsPerToken = 4
 const imageTokens = 1600
 
 /** Estimates the tokens of a prompt for a provider that cannot count them. Pure. */
-function messagesTokensAbout(parameters: JsonObject, prompt: PromptFound): number {
+function promptTokensAbout(parameters: JsonObject, prompt: PromptFound): number {
   const chars = JSON.stringify(parameters).length - prompt.dataBytes
   return Math.ceil(chars / charsPerToken) + (prompt.images + prompt.documents) * imageTokens
 }

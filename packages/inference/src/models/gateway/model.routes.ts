@@ -8,23 +8,25 @@ import { alreadySent, takeBodies } from '@flotilla/identity/http'
 import type { AgentCaller, ModelSurface } from '@flotilla/identity/http'
 import type { ByteStream } from '../wire/byte-stream.ts'
 import type { CallPurpose } from '../llm-provider.ts'
+import type { NamedByPath } from '../formats/api-format.ts'
+import { methodOfPath, requireEvents } from '../formats/contents/contents-parameters.ts'
 import type { Complete, CompletionInput } from './complete.ts'
 import type { CountTokens } from './count-tokens.ts'
 import type { ListModels, ModelListForm } from './list-models.ts'
-import { isAnthropicCall, refuseInClientFormat } from './model-errors.ts'
-import { refuseOtherSurfaces } from './offered-surfaces.ts'
+import { isAnthropicCall, isGoogleCall, refuseInClientFormat } from './model-errors.ts'
+import { notOffered, refuseOtherSurfaces } from './offered-surfaces.ts'
 
 /** The header that the gateway's hook would add, which a hijacked reply bypasses. */
 const bypassed = { 'x-content-type-options': 'nosniff' }
 
 interface ModelUseCases extends Readonly<
-  Record<'complete' | 'messages' | 'responses' | 'embeddings', Complete>
+  Record<'complete' | 'messages' | 'responses' | 'contents' | 'embeddings', Complete> &
+    Record<'countTokens' | 'countContents', CountTokens>
 > {
-  readonly countTokens: CountTokens
   readonly listModels: ListModels
 }
 
-/** The routes of the model API, for OpenAI and Anthropic clients in containers. */
+/** The routes of the model API, for the clients of OpenAI, Anthropic and Google in containers. */
 export function modelRoutes({ scope, bind, gate }: ModelSurface, use: ModelUseCases): void {
   const bounds = {
     bodyMaxBytes: wireLimits.modelBodyMaxBytes,
@@ -35,9 +37,9 @@ export function modelRoutes({ scope, bind, gate }: ModelSurface, use: ModelUseCa
   refuseOtherSurfaces(scope)
 
   function answerBy(call: Complete) {
-    return async (request: AdmittedCall) => {
+    return async (request: AdmittedCall, named?: NamedByPath) => {
       const { reply } = request
-      const answer = await call(request.caller, callOf(gate, request))
+      const answer = await call(request.caller, callOf(gate, request, named))
       // After `hijack`, the bytes of the reply bypass the framework and its hooks.
       reply.hijack()
       if (answer.body instanceof Uint8Array) {
@@ -60,11 +62,28 @@ export function modelRoutes({ scope, bind, gate }: ModelSurface, use: ModelUseCa
   bind(modelEndpoints.messages, { ...modelApi.messages, ...bounds }, answerBy(use.messages))
   bind(modelEndpoints.responses, { ...modelApi.responses, ...bounds }, answerBy(use.responses))
   bind(modelEndpoints.embeddings, { ...modelApi.embeddings, ...bounds }, answerBy(use.embeddings))
-  bind(modelEndpoints.countTokens, { ...modelApi.countTokens, ...bounds }, async (request) => {
-    const { body } = await use.countTokens(request.caller, callOf(gate, request))
-    void request.reply.type('application/json').send(body)
-    return alreadySent
-  })
+  function countBy(count: CountTokens) {
+    return async (request: AdmittedCall, named?: NamedByPath) => {
+      const { body } = await count(request.caller, callOf(gate, request, named))
+      void request.reply.type('application/json').send(body)
+      return alreadySent
+    }
+  }
+  bind(modelEndpoints.countTokens, { ...modelApi.countTokens, ...bounds }, (request) =>
+    countBy(use.countTokens)(request),
+  )
+  const [answer, count] = [answerBy(use.contents), countBy(use.countContents)]
+  async function contents(request: AdmittedCall & { readonly params: { readonly call: string } }) {
+    const named = methodOfPath(request.params.call)
+    if (named === null) throw notOffered(request.raw)
+    const { model, method } = named
+    if (method === 'countTokens') return count(request, { model, stream: false })
+    const stream = method === 'streamGenerateContent'
+    if (stream) requireEvents(request.raw.query)
+    return answer(request, { model, stream })
+  }
+  bind(modelEndpoints.contents, { ...modelApi.contents, ...bounds }, contents)
+  bind(modelEndpoints.contentsV1, { ...modelApi.contentsV1, ...bounds }, contents)
 }
 
 interface AdmittedCall {
@@ -74,8 +93,13 @@ interface AdmittedCall {
   gone(): AbortSignal
 }
 
-function callOf(gate: ModelSurface['gate'], { raw, gone }: AdmittedCall): CompletionInput {
+function callOf(
+  gate: ModelSurface['gate'],
+  { raw, gone }: AdmittedCall,
+  named: NamedByPath | undefined,
+): CompletionInput {
   return {
+    ...(named === undefined ? {} : { named }),
     body: Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0),
     signal: gone(),
     betas: namesIn(raw.headers['anthropic-beta']),
@@ -97,6 +121,7 @@ function namesIn(header: string | string[] | undefined): readonly string[] {
 }
 
 function listForm(request: FastifyRequest): ModelListForm {
+  if (isGoogleCall(request)) throw notOffered(request)
   return isAnthropicCall(request) ? 'anthropic' : 'openai'
 }
 

@@ -77,6 +77,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     source: null as ByteFlow | null,
     waited: null as Watched | null,
   }
+  const form = input.apiFormat.createStreamForm?.()
   const parser = createSseParser(
     progress,
     {
@@ -85,14 +86,16 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
       more: () => boundWords(call.spoken?.call.answerBound),
       onDone: () => settle('no-usage'),
     },
-    input.apiFormat.createStreamForm?.(),
+    form,
   )
   const gathered: Uint8Array[] = []
   let isOver = false
   let isRead = true
   let hasRoom = true
-  if (input.isLate && !client.left.aborted) sink.write(keepAliveComment)
-  const watched = input.keepAlive.watch(() => sink.write(keepAliveComment))
+  const keepAlive = form?.keepAlive ?? keepAliveComment
+  const takesComments = keepAlive === keepAliveComment
+  if (input.isLate && !client.left.aborted) sink.write(keepAlive)
+  const watched = input.keepAlive.watch(() => sink.write(keepAlive))
 
   function settle(otherwise: UnknownCost): void {
     const account = call.spoken?.call.account
@@ -191,7 +194,8 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
         return
       }
       if (isRead) call.waited = stream.waiting()
-      if (input.isLate && isRead) sink.write(Buffer.from(`: ${stream.signature().join(', ')}\n\n`))
+      if (input.isLate && isRead && takesComments)
+        sink.write(Buffer.from(`: ${stream.signature().join(', ')}\n\n`))
       const bound = stream.call.answerBound
       if (typeof bound === 'number' && isRead) sink.write(boundEvent(bound))
       call.source = pipeBytes(stream.reply.body, inner)

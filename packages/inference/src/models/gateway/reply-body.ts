@@ -50,6 +50,9 @@ interface WholeForm {
   readonly rewrite: ((text: string) => string) | null
 }
 
+/** The members that have the texts of an answer, each in one form. */
+const contentNames = ['choices', 'content', 'output', 'candidates'] as const
+
 function settledBody(given: string, call: OpenCall, { apiFormat, rewrite }: WholeForm): Uint8Array {
   const { text, answer } =
     rewrite === null ? { text: given, answer: parsedAnswer(given) } : readable(given, call, rewrite)
@@ -59,12 +62,11 @@ function settledBody(given: string, call: OpenCall, { apiFormat, rewrite }: Whol
       : null
   if (refusal) throw refusal.problem
   const reported = apiFormat.usageOf(answer)
-  // The texts of the answer, in a chat completion or in a message.
   const usage =
     reported && apiFormat.hasOutput
       ? withCountedOutput(
           reported,
-          apiFormat.saysNothing(answer) ? 0 : charsIn(answer['choices'] ?? answer['content']),
+          apiFormat.saysNothing(answer) ? 0 : charsIn(contentNames.map((name) => answer[name])),
         )
       : reported
   if (usage === null) call.account.settleUnconfirmed('no-usage')

@@ -10,6 +10,8 @@ import type {
   ProviderRequest,
 } from '../llm-provider.ts'
 import { printedBody } from '../formats/json-body.ts'
+import { asksForThoughts, chatFromContents } from '../formats/contents/chat-from-contents.ts'
+import { createContentsWriter } from '../formats/contents/contents-from-chat.ts'
 import { chatFromResponse } from '../formats/responses/chat-from-response.ts'
 import { createResponseWriter } from '../formats/responses/response-from-chat.ts'
 import { readResponseTools } from '../formats/responses/response-tools.ts'
@@ -39,19 +41,18 @@ interface Translation {
 }
 
 /**
- * Adds messages and responses to a provider of chat completions: translates each call to a chat completion and its
- * answer back. Forms that the provider has itself stay as they are. Error replies pass unchanged.
+ * Adds messages, responses and Google's contents to a provider of chat completions: translates each call to a chat
+ * completion and its answer back. Forms that the provider has itself stay as they are. Error replies pass unchanged.
  */
 export function formsOverChat(provider: LlmProvider, options: TranslationOptions): LlmProvider {
   if (!provider.forms.has('chat')) return provider
   return {
     ...provider,
-    forms: new Set([...provider.forms, 'messages', 'responses']),
+    forms: new Set([...provider.forms, ...translatedForms]),
     complete(request, bounds) {
-      const { form } = request
-      const isTranslated = (form === 'messages' || form === 'responses') && !provider.forms.has(form)
-      if (!isTranslated) return provider.complete(request, bounds)
-      const translate = form === 'messages' ? messagesTranslation : responsesTranslation
+      const form = translatedForms.find((one) => one === request.form && !provider.forms.has(one))
+      if (form === undefined) return provider.complete(request, bounds)
+      const translate = translations[form]
       return translated(request, bounds, translate(request, options))
     },
   }
@@ -102,6 +103,38 @@ function responsesTranslation(request: ProviderRequest, options: TranslationOpti
     },
   }
 }
+
+function contentsTranslation(request: ProviderRequest, options: TranslationOptions): Translation {
+  const { usage: rule = {}, secrets = [], from = '', newId = freshId } = options
+  const { stream, model } = request
+  const body = printedBody(request)
+  return {
+    chat: chatFromContents(body),
+    writer: (judge) => {
+      const head = { id: newId('resp_'), model }
+      const showsThoughts = asksForThoughts(body)
+      const newCallId = () => newId('call_')
+      return createContentsWriter({
+        stream,
+        head,
+        showsThoughts,
+        rule,
+        secrets,
+        from,
+        newId: newCallId,
+        judge,
+      })
+    },
+  }
+}
+
+const translatedForms = ['messages', 'responses', 'contents'] as const
+const translations: Readonly<
+  Record<
+    (typeof translatedForms)[number],
+    (request: ProviderRequest, options: TranslationOptions) => Translation
+  >
+> = { messages: messagesTranslation, responses: responsesTranslation, contents: contentsTranslation }
 
 function chatRequest(
   request: ProviderRequest,

@@ -1,5 +1,5 @@
 import type { JsonValue } from '@flotilla/protocol/json-value'
-import { refused, shown } from './closed-form.ts'
+import { isObject, refused, shown } from './closed-form.ts'
 import type { Reading, Rule } from './closed-form.ts'
 import type { MediaKind } from './prompt-found.ts'
 
@@ -95,6 +95,36 @@ export function mediaSource(kind: MediaKind): Record<'base64' | 'url', Rule> {
       return value
     },
   }
+}
+
+/** The sounds that a chat completion can carry, by their types in Google's form. */
+const soundTypes = ['audio/wav', 'audio/mp3', 'audio/mpeg']
+
+/** Accepts the data of a picture, document or sound in Google's form, also in the base64 of addresses. */
+export const inlineMedia: Rule = (value, reading) => {
+  if (!isObject(value)) throw refused(reading, 'an object is expected')
+  const { data } = value
+  const mimeType = value['mimeType'] ?? value['mime_type']
+  const isOf = (kind: MediaKind): boolean => (kinds[kind].types as readonly unknown[]).includes(mimeType)
+  const kind = isOf('image') ? 'image' : isOf('document') ? 'document' : null
+  const isSound = (soundTypes as readonly unknown[]).includes(mimeType)
+  if (kind === null && !isSound) {
+    reading.path.push('mimeType')
+    const names = [...kinds.image.types, ...kinds.document.types, ...soundTypes]
+    throw refused(reading, `${shown(mimeType)} is not accepted; accepted are ${names.join(', ')}`)
+  }
+  reading.path.push('data')
+  if (typeof data !== 'string') throw refused(reading, 'must be a text in base64')
+  const plain = data.replaceAll('-', '+').replaceAll('_', '/')
+  if (kind !== null) checkBase64(plain, kind, reading)
+  else if (decoded(plain) === null) throw refused(reading, 'the data is not base64')
+  else {
+    reading.found.sounds++
+    reading.found.dataBytes += plain.length
+  }
+  reading.path.pop()
+  const isSame = plain === data && 'mimeType' in value && Object.keys(value).length === 2
+  return isSame ? value : { mimeType: mimeType as string, data: plain }
 }
 
 function only(

@@ -145,8 +145,8 @@ export function messageFromNormal(
   })
 }
 
-/** Returns the input of a message block, which must be an object; other text is wrapped as `invalid_json`. */
-function inputText(text: string): string {
+/** Returns the input of a call as the text of an object; other text is wrapped as `invalid_json`. Pure. */
+export function inputText(text: string): string {
   if (text.trim() === '') return '{}'
   return isJsonObject(readJsonQuietly(text, jsonLimits.modelAnswer))
     ? text
