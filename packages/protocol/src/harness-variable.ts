@@ -12,8 +12,8 @@ export interface HarnessProgram {
   readonly environment: Readonly<Record<string, string>>
   /** The mode that each session is set to; absent for the harness's own default. */
   readonly mode?: string
-  /** A file of settings, written before each start; the variable names its path to the harness. */
-  readonly settings?: { readonly variable: string; readonly content: string }
+  /** A file in the harness's own folder, written before each start; the variable names the folder to the harness. */
+  readonly settings?: { readonly variable: string; readonly file: string; readonly content: string }
 }
 
 /** The name of the MCP server that offers the tools of the mesh to a harness. */

@@ -57,7 +57,9 @@ const knownHarnesses: Readonly<Record<HarnessName, (of: Surroundings) => Harness
     },
     mode: 'default',
     settings: {
-      variable: 'GEMINI_CLI_SYSTEM_SETTINGS_PATH',
+      // It reads settings of the system only from folders of root.
+      variable: 'GEMINI_CLI_HOME',
+      file: '.gemini/settings.json',
       content: JSON.stringify({
         general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
         privacy: { usageStatisticsEnabled: false },

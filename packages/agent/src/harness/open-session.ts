@@ -39,9 +39,9 @@ interface SessionWork {
 async function withSettings({ program, directory }: HarnessLoopParts): Promise<HarnessProgram> {
   const { settings } = program
   if (settings === undefined) return program
-  const path = join(directory, stateFolder, 'harness-settings.json')
-  await writeState(directory, path, settings.content)
-  return { ...program, environment: { ...program.environment, [settings.variable]: path } }
+  const folder = join(directory, stateFolder, 'harness')
+  await writeState(directory, join(folder, settings.file), settings.content)
+  return { ...program, environment: { ...program.environment, [settings.variable]: folder } }
 }
 
 /** Starts the harness with the session of the conversation, which is on disk when this resolves. */

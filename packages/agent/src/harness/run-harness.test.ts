@@ -42,11 +42,12 @@ describe('a run that a harness drives', () => {
 
   it('a harness finds its settings in a file, as the agent writes them before each start', async () => {
     const { run, directory } = harnessParts()
-    const path = join(directory, '.flotilla', 'harness-settings.json')
+    const folder = join(directory, '.flotilla', 'harness')
+    const path = join(folder, 'own', 'settings.json')
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, 'by a program of the container')
-    const ended = await run(asked('env SETTINGS_OF_HARNESS'), signal)
-    expect(ended).toMatchObject({ kind: 'answered', text: path })
+    const ended = await run(asked('env FOLDER_OF_HARNESS'), signal)
+    expect(ended).toMatchObject({ kind: 'answered', text: folder })
     expect(readFileSync(path, 'utf8')).toBe('by the agent')
   })
 

@@ -50,7 +50,7 @@ export function harnessParts(
       command,
       environment: { OF_HARNESS: 'set' },
       mode: 'careful',
-      settings: { variable: 'SETTINGS_OF_HARNESS', content: 'by the agent' },
+      settings: { variable: 'FOLDER_OF_HARNESS', file: 'own/settings.json', content: 'by the agent' },
     },
     environment: { PATH: process.env['PATH'] ?? '', HOME: directory },
     directory,
