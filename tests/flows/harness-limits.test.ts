@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import process from 'node:process'
 import { blackboardHumanEndpoints } from '@flotilla/protocol/blackboard-api'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { moneyApi, moneyEndpoints } from '@flotilla/protocol/money-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
@@ -15,6 +16,9 @@ import type { WebServer } from '../support/web-server.ts'
 
 const program = join(repositoryRoot, 'tests', 'support', 'acp-harness.mjs')
 const harness = { command: [process.execPath, program] }
+const hostile = {
+  command: [process.execPath, join(repositoryRoot, 'tests', 'support', 'hostile-harness.mjs'), 'flood'],
+}
 /** 1 cent for the 100 tokens of each answer. */
 const price = { input_per_mtok: 0, output_per_mtok: 100 }
 
@@ -37,12 +41,13 @@ beforeAll(async () => {
       providers: { fake: { kind: 'openai-compatible', base_url: upstream.baseUrl } },
       models: { 'fake/m': { price } },
       egress: { allowed_private: [`127.0.0.1:${web.port}`] },
-      agents: { poor: { harness }, sender: { harness }, writer: { harness } },
+      agents: { poor: { harness }, sender: { harness }, writer: { harness }, bad: { harness: hostile } },
     },
   })
   await mesh.createWorker('poor', { budget: { daily_usd: 0.05, monthly_usd: 1 } })
   await mesh.createWorker('sender')
   await mesh.createWorker('writer')
+  await mesh.createWorker('bad')
 })
 afterAll(async () => {
   await mesh?.stop()
@@ -74,6 +79,20 @@ describe('the budget of an agent that a harness drives', () => {
     const next = await mesh.ask('model fake/m one more', { agent: 'poor', session: 'next' })
     expect(next.outcome?.text).toContain('the daily budget of agent poor')
     expect(upstream.calls).toHaveLength(5)
+  })
+})
+
+describe('a harness that was taken over', () => {
+  it('floods its own run alone: other agents answer, and its run can be cancelled', async () => {
+    const id = await mesh.submit('begin', { agent: 'bad' })
+    await eventually('the flood has begun', async () => (await mesh.run(id)).state === 'running')
+    for (const session of ['one', 'two', 'three']) {
+      const { outcome } = await mesh.ask('say |Fine.', { agent: 'writer', session })
+      expect(outcome).toMatchObject({ status: 'done', text: '|Fine.' })
+    }
+    expect(await mesh.run(id)).toMatchObject({ state: 'running' })
+    await mesh.call(meshHumanEndpoints.runCancel, { params: { id } })
+    expect(await mesh.ended(id)).toMatchObject({ state: 'cancelled' })
   })
 })
 

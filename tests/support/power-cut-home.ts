@@ -188,15 +188,16 @@ export async function agentApiRoutes(parts: Composed): Promise<string[]> {
   const server = agentServer(parts)
   await server.ready()
   const above: string[] = []
+  // Without common prefixes, routes that end with a wildcard are joined.
   return server
-    .printRoutes({ commonPrefix: false })
+    .printRoutes()
     .split('\n')
     .flatMap((line) => {
       const found = /^((?:│ {3}| {4})*)[├└]── (\S+)(?: \(([A-Z, ]+)\))?$/.exec(line)
       if (!found) return []
       const depth = (found[1] ?? '').length / 4
       above.splice(depth, above.length, found[2] ?? '')
-      const path = above.join('').replaceAll('/*', '*').replace('*', '/*')
+      const path = above.join('')
       const methods = (found[3] ?? '').split(', ').filter((method) => method !== '')
       return methods.map((method) => `${method} ${path.replace(/:\w+|\*/g, '{}')}`)
     })
