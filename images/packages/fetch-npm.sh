@@ -9,3 +9,5 @@ export npm_config_userconfig=/fetch/config/npmrc npm_config_cache=/fetch/npm-cac
   npm_config_allow_git=none npm_config_replace_registry_host=never
 npm ci
 rm -rf node_modules
+# Install scripts read the cache as another user.
+chmod -R go-w,a+rX /fetch/npm-cache

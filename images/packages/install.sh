@@ -1,19 +1,18 @@
 #!/bin/sh
 # Installs what fetch.sh downloaded. The connection to the registries is closed by now, so that programs of packages run
-# without a network, and no file that they can read has a credential.
+# without a network. They can only read /fetch, in which no file has a credential.
 set -eu
-export HOME=/fetch/home
+export HOME=/tmp/home
 mkdir -p "$HOME" /opt/flotilla/packages
-rm -rf /fetch/config
 
 set -- /fetch/apt/archives/*.deb
 if [ -e "$1" ]; then
   # Services of packages must not start during the installation.
   printf '#!/bin/sh\nexit 101\n' > /usr/sbin/policy-rc.d
   chmod 755 /usr/sbin/policy-rc.d
-  mkdir -p /fetch/apt/empty/partial
+  mkdir -p /tmp/apt-lists/partial /tmp/apt-archives/partial
   DEBIAN_FRONTEND=noninteractive apt-get -q install --yes --no-install-recommends --allow-downgrades \
-    -o APT::Sandbox::User=root -o Dir::State::lists=/fetch/apt/empty -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
+    -o APT::Sandbox::User=root -o Dir::State::lists=/tmp/apt-lists -o Dir::Cache::archives=/tmp/apt-archives -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
     -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts=/dev/null "$@"
   rm -f /usr/sbin/policy-rc.d
 fi
@@ -29,7 +28,6 @@ if [ -d /fetch/npm ]; then
   # Its home is below /tmp, whose size is limited. It only reads the downloads: npm writes to the index of its cache, which
   # is copied, and not to the content, which is linked.
   mkdir -p /opt/flotilla/packages/npm /tmp/npm-home /tmp/npm-cache/_cacache
-  chmod -R go-w,a+rX /fetch/npm-cache
   cp -R /fetch/npm-cache/_cacache/index-v5 /tmp/npm-cache/_cacache/
   ln -s /fetch/npm-cache/_cacache/content-v2 /tmp/npm-cache/_cacache/content-v2
   cp /fetch/npm/package.json /fetch/npm/package-lock.json /opt/flotilla/packages/npm/

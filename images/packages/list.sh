@@ -1,18 +1,35 @@
 #!/bin/sh
-# Prints one line for each downloaded file or installed package: kind, name, version, file, digest, separated by tabs.
+# Prints one line for each downloaded file or installed package: kind, name, version, file, digest, size, separated by
+# tabs.
 set -eu
 case "$1" in
 fetched)
   for file in /fetch/apt/archives/*.deb; do
     [ -e "$file" ] || continue
-    printf 'apt\t%s\t%s\t%s\t%s\n' "$(dpkg-deb -f "$file" Package)" "$(dpkg-deb -f "$file" Version)" \
-      "$(basename "$file")" "$(sha256sum "$file" | cut -c 1-64)"
+    printf 'apt\t%s\t%s\t%s\t%s\t%s\n' "$(dpkg-deb -f "$file" Package)" "$(dpkg-deb -f "$file" Version)" \
+      "$(basename "$file")" "$(sha256sum "$file" | cut -c 1-64)" "$(stat -c %s "$file")"
   done
   for file in /fetch/pip/*.whl; do
     [ -e "$file" ] || continue
     name=$(basename "$file")
-    printf 'pip\t%s\t%s\t%s\t%s\n' "${name%%-*}" "$(echo "$name" | cut -d - -f 2)" "$name" "$(sha256sum "$file" | cut -c 1-64)"
+    printf 'pip\t%s\t%s\t%s\t%s\t%s\n' "${name%%-*}" "$(echo "$name" | cut -d - -f 2)" "$name" \
+      "$(sha256sum "$file" | cut -c 1-64)" "$(stat -c %s "$file")"
   done
+  ;;
+npm-sizes)
+  # The digest and the size of each file in npm's cache. No program of a package has run.
+  [ ! -d /fetch/npm-cache/_cacache/index-v5 ] || /usr/local/bin/node -e '
+const { readdirSync, readFileSync } = require("node:fs")
+const folder = "/fetch/npm-cache/_cacache/index-v5"
+for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+  if (!entry.isFile()) continue
+  for (const line of readFileSync(entry.parentPath + "/" + entry.name, "utf8").split("\n")) {
+    const text = line.slice(line.indexOf("\t") + 1)
+    if (!text.startsWith("{")) continue
+    const { integrity, size } = JSON.parse(text)
+    if (typeof integrity === "string" && Number.isInteger(size)) console.log(integrity + "\t" + size)
+  }
+}'
   ;;
 libraries)
   # The libraries of Node in the archives of their packages: path, and digest of the file or target of the link.

@@ -1,13 +1,25 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { startBuildContainer } from '../../packages/fleet/src/sandbox/packages/build-container.ts'
+import { fetchMounts } from '../../packages/fleet/src/sandbox/packages/build-mounts.ts'
 import { checkImage } from '../../packages/fleet/src/sandbox/packages/check-image.ts'
+import { withInstalled } from '../../packages/fleet/src/sandbox/packages/install-packages.ts'
+import type { PackageLock } from '../../packages/fleet/src/sandbox/package-lock.ts'
 import { sandboxName } from '../../packages/fleet/src/sandbox/sandbox-spec.ts'
+import { tarDirectory, tarFile } from '../../packages/fleet/src/sandbox/tar-archive.ts'
 import { systemClock } from '../../packages/foundation/src/platform/system-clock.ts'
-import { engineOfThisMachine, packageSources, useDockerHome, withEngine } from './sandbox-lane.ts'
+import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
+const idleProgram = 'setInterval(() => {}, 2 ** 30)'
+const noPackages: PackageLock = {
+  lock_version: 1,
+  architecture: 'x64',
+  packages: {},
+  apt: [],
+  npm: [],
+  pip: [],
+  npm_lock: '',
+}
 /** In one process, because no other one can start without the folder. */
 const moveLibraries = `
   const { cpSync, rmSync, symlinkSync } = require("fs")
@@ -33,8 +45,8 @@ withEngine(
       const container = await startBuildContainer(engine, {
         image: await base,
         homeTag: home().homeTag,
-        registriesFolder: home().briefingDirectory,
-        forwarder: await readFile(join(packageSources.recipeDirectory, 'forward.cjs'), 'utf8'),
+        program: idleProgram,
+        mounts: [],
         clock: systemClock,
         signal: new AbortController().signal,
       })
@@ -45,18 +57,70 @@ withEngine(
       await checkImage({
         changed: container.changed,
         files: container.files(),
-        lock: {
-          lock_version: 1,
-          architecture: engine.architecture,
-          packages: {},
-          apt: [],
-          npm: [],
-          pip: [],
-          npm_lock: '',
-        },
+        lock: { ...noPackages, architecture: engine.architecture },
         delivered: new Map(),
       })
     }
+
+    /** Runs the script as the installation of packages, and returns what it printed. Rejects as a build does. */
+    async function installedBy(script: string, filesMax: number): Promise<string> {
+      base ??= agentImage()
+      const ofHome = { homeTag: home().homeTag, clock: systemClock, signal: new AbortController().signal }
+      const fetched = await startBuildContainer(engine, {
+        ...ofHome,
+        image: await base,
+        program: idleProgram,
+        mounts: fetchMounts(home().briefingDirectory),
+      })
+      onTestFinished(() => fetched.remove())
+      const owner = { uid: 0, mode: 0o755 }
+      await fetched.put('/fetch', [
+        tarDirectory('recipe', owner),
+        tarFile(
+          'recipe/install.sh',
+          Buffer.from(`#!/bin/sh\n(${script}) > /result.txt 2>&1 || true\n`),
+          owner,
+        ),
+        tarFile('recipe/list.sh', Buffer.from('#!/bin/sh\n'), owner),
+      ])
+      const { homeId } = home()
+      const of = {
+        base: { engine, image: await base },
+        fetched: { container: fetched, lock: noPackages },
+        signal: ofHome.signal,
+        filesMax,
+      }
+      return withInstalled({ homeId, clock: systemClock }, of, async (made) =>
+        String(await made.read('/result.txt', 100_000)),
+      )
+    }
+
+    it(
+      'programs that run as root cannot fill the volume of the downloads',
+      { timeout: 120_000 },
+      async () => {
+        const text = await installedBy(
+          'id -u; touch /fetch/x; rm /fetch/recipe/list.sh; mount -o remount,rw /fetch; touch /fetch/recipe/x; cat /registries/proxy.sock',
+          100_000,
+        )
+        expect(text).toMatch(/^0\n/)
+        expect(text.match(/Read-only file system/g)).toHaveLength(3)
+        expect(text).toMatch(/\/registries\/proxy.sock/)
+      },
+    )
+
+    it('an installation that makes too many files is ended while it runs', { timeout: 120_000 }, async () => {
+      const make =
+        'const { writeFileSync, mkdirSync } = require("fs"); for (let n = 0; ; n++) { if (n % 1000 === 0) mkdirSync("/var/d" + n / 1000); writeFileSync("/var/d" + Math.floor(n / 1000) + "/" + n, "") }'
+      await expect(installedBy(`node -e '${make}'`, 20_000)).rejects.toMatchObject({
+        id: 'packages-failed',
+        message: expect.stringContaining('more than 20000 files'),
+      })
+      const label = [`flotilla.home=${home().homeTag}`, 'flotilla.role=packages']
+      const left = await engine.docker.listContainers({ all: true, filters: { label } })
+      // The container of the downloads, which the test itself removes.
+      expect(left).toHaveLength(1)
+    })
 
     it('ordinary changes are accepted', { timeout: 120_000 }, async () => {
       const script =

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import * as z from 'zod'
 import { packageImagesConformance } from '../../packages/fleet/src/sandbox/package-images.conformance.ts'
 import { unlessStatus } from '../../packages/fleet/src/sandbox/docker/unless-status.ts'
-import { registriesFolderOf } from '../../packages/fleet/src/sandbox/packages/derive-image.ts'
+import { registriesFolderOf } from '../../packages/fleet/src/sandbox/packages/fetch-packages.ts'
 import { namesIn } from '../../packages/foundation/src/config/atomic-file.ts'
 import { openPrivateRegistry, pryingScript } from './private-registry.ts'
 import { engineOfThisMachine, packageSources, useDockerHome, withEngine } from './sandbox-lane.ts'
@@ -53,7 +53,10 @@ withEngine(
     }
 
     packageImagesConformance('an engine', () => ({
-      images: { ensure: (list, how) => images().ensure(list, how) },
+      images: {
+        ensure: (list, how) => images().ensure(list, how),
+        resolve: (list, how) => images().resolve(list, how),
+      },
       available: { apt: [], npm: ['semver@7.7.2'], pip: [] },
       missing: { apt: [], npm: ['semver', '@flotilla-none/no-such-package-here'], pip: [] },
       missingName: 'no-such-package-here',

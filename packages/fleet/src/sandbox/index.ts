@@ -4,7 +4,14 @@
  */
 
 export type { BrowserContainers, BrowserContainerState, BrowserSpec } from './browser-containers.ts'
-export type { EnsurePackages, PackageImage, PackageImages } from './package-images.ts'
+export type {
+  EnsurePackages,
+  PackageImage,
+  PackageImages,
+  ResolvedFile,
+  ResolvedPackages,
+  ResolvePackages,
+} from './package-images.ts'
 export { packagesBom } from './packages-bom.ts'
 export { lockDigest, packageLockSchema, packagesKey } from './package-lock.ts'
 export type { PackageLock } from './package-lock.ts'

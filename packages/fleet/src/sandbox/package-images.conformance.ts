@@ -23,6 +23,7 @@ export interface PackageImagesUnderTest {
 const timeoutMs = 15 * 60_000
 
 const progress = (): void => {}
+const limits = { downloadMaxBytes: 100 * 1024 * 1024, timeoutMs: 10 * 60_000 }
 
 /** Tests the contract of `package-images.ts` for an adapter; `make` is called once. */
 export function packageImagesConformance(name: string, make: () => PackageImagesUnderTest): void {
@@ -69,6 +70,43 @@ export function packageImagesConformance(name: string, make: () => PackageImages
       const { images, available, forge, remains } = under()
       const lock = forge((await first()).lock)
       await expect(images.ensure(available, { lock, progress })).rejects.toMatchObject({ id: 'lock-differs' })
+      expect(await remains()).toEqual([])
+    })
+
+    test(
+      'a chosen lock is that of an image of the list, with each file, and nothing remains',
+      { timeout: timeoutMs },
+      async () => {
+        const { images, available, remains } = under()
+        const { lock, files, registries } = await images.resolve(available, limits)
+        expect(lockDigest(lock)).toBe(lockDigest((await first()).lock))
+        const names = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name).toSorted()
+        expect(names(files)).toEqual(names([...lock.apt, ...lock.npm, ...lock.pip]))
+        for (const { bytes, digest } of files) {
+          expect(bytes).toBeGreaterThan(0)
+          expect(digest).toMatch(/^sha(?:256:|512-)/)
+        }
+        expect(registries).not.toEqual([])
+        expect(await remains()).toEqual([])
+      },
+    )
+
+    test('a choice of a lock ends at its limit of bytes', { timeout: timeoutMs }, async () => {
+      const { images, available, remains } = under()
+      const small = { ...limits, downloadMaxBytes: 100 }
+      await expect(images.resolve(available, small)).rejects.toMatchObject({
+        id: 'packages-failed',
+        message: expect.stringContaining('larger than'),
+      })
+      expect(await remains()).toEqual([])
+    })
+
+    test('a missing package is named when a lock is chosen', { timeout: timeoutMs }, async () => {
+      const { images, missing, missingName, remains } = under()
+      await expect(images.resolve(missing, limits)).rejects.toMatchObject({
+        id: 'package-missing',
+        message: expect.stringContaining(missingName),
+      })
       expect(await remains()).toEqual([])
     })
 

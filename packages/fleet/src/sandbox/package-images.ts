@@ -13,10 +13,42 @@ import type { ReportStep } from './report-step.ts'
  *   waiting for other builds.
  * - I4 A build that fails or is interrupted leaves no image and no container when the call rejects.
  * - I5 A package that its registry does not have is named in the `SandboxError` `package-missing`.
+ * - I6 `resolve` chooses versions and reads files, but runs no program of any package and stores no image.
  */
 export interface PackageImages {
   /** Returns the image with these packages and the lock of what it contains. Rejects with `SandboxError`. */
   ensure(packages: JoinedPackages, options: EnsurePackages): Promise<PackageImage>
+  /**
+   * Returns the lock that an image with the newest versions of these packages would have. Waits for no build. Rejects
+   * with `SandboxError`, as `packages-late` or `packages-failed` if a limit is exceeded.
+   */
+  resolve(packages: JoinedPackages, options: ResolvePackages): Promise<ResolvedPackages>
+}
+
+export interface ResolvePackages {
+  /** The maximum size of everything that is downloaded, in bytes. */
+  readonly downloadMaxBytes: number
+  /** The time limit, in milliseconds. */
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface ResolvedPackages {
+  readonly lock: PackageLock
+  readonly files: readonly ResolvedFile[]
+  /** The registries that this machine is configured to use for the kinds of packages in the list. */
+  readonly registries: readonly string[]
+}
+
+/** One file of a lock. */
+export interface ResolvedFile {
+  readonly kind: 'apt' | 'npm' | 'pip'
+  readonly name: string
+  readonly version: string
+  /** The digest by which the file is locked, such as `sha256:` and hex digits, or npm's `sha512-` and base64. */
+  readonly digest: string
+  /** The size of the download, in bytes; null if it is unknown. */
+  readonly bytes: number | null
 }
 
 export interface EnsurePackages {

@@ -8,7 +8,7 @@ import { closeNameServer, nameServerState } from '../network/close-name-server.t
 import { ensurePrivateNetwork } from '../network/private-network.ts'
 import type { ReportStep } from '../report-step.ts'
 import { findVolumePrograms } from '../volume/volume-facts.ts'
-import { registriesFolderOf } from '../packages/derive-image.ts'
+import { registriesFolderOf } from '../packages/fetch-packages.ts'
 import { removeUnfinishedImages } from '../packages/unfinished-images.ts'
 import { removeContainer } from './agent-container.ts'
 import type { PreparedEngine } from './agent-container.ts'

@@ -16,7 +16,9 @@ import { watchSize } from './watch-size.ts'
 
 /** How many bytes of the output of one step are kept: the list of a lock with 5000 packages fits. */
 const outputMaxBytes = 2 * 1024 * 1024
-/** The limits of the container in which packages are installed. */
+/** How many characters of an unfinished line of a followed program are kept. */
+const lineMaxChars = 1000
+/** The limits of each container of a build. */
 const buildLimits = {
   memoryBytes: 2 * 1024 ** 3,
   cpus: 2,
@@ -36,11 +38,15 @@ const cpuPeriodUs = 100_000
  */
 const capabilities = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'SETGID', 'SETUID'] as const
 
-/** A container without a network in which packages are installed. It exists until `remove`. */
+/** A container without a network in which packages are downloaded or installed. It exists until `remove`. */
 export interface BuildContainer {
   readonly id: string
   /** Runs a program as root to its end. Returns its code, its standard output and all output, the last part of each. */
   run(step: BuildStep): Promise<{ readonly code: number; readonly stdout: string; readonly output: string }>
+  /** Starts a program as root that prints lines until the container ends. Calls `line` with each of them. */
+  follow(step: BuildStep, line: (text: string) => void): Promise<void>
+  /** Returns the name of the volume that is mounted at `/fetch`. */
+  volume(): Promise<string>
   /** Writes files into the folder. */
   put(folder: string, entries: readonly TarEntry[]): Promise<void>
   /** Returns a file's content; null if it does not exist. Rejects with `RangeError` if it is larger than `maxBytes`. */
@@ -70,23 +76,25 @@ export async function startBuildContainer(
   options: {
     readonly image: string
     readonly homeTag: string
-    /** The folder with the socket of the registry proxy. */
-    readonly registriesFolder: string
-    /** Source text of `forward.cjs`, the container's first process. */
-    readonly forwarder: string
+    /** Source text of the container's first process, a program of Node. */
+    readonly program: string
+    /** What is mounted besides `/tmp`. */
+    readonly mounts: readonly Dockerode.MountSettings[]
+    /** The limit of a build if it is absent. */
+    readonly memoryBytes?: number | undefined
     readonly clock: Clock
     readonly signal: AbortSignal
   },
 ): Promise<BuildContainer> {
-  const { image, homeTag, registriesFolder, forwarder, clock, signal } = options
+  const { image, homeTag, program, clock, signal } = options
   signal.throwIfAborted()
   const container = await engine.docker.createContainer({
     Image: image,
-    Cmd: [...guardedNode, '-e', forwarder],
+    Cmd: [...guardedNode, '-e', program],
     User: '0:0',
     Labels: { [labelKeys.home]: homeTag, [labelKeys.role]: packagesRole },
     Healthcheck: { Test: ['NONE'] },
-    HostConfig: await buildHost(engine, registriesFolder),
+    HostConfig: await buildHost(engine, options),
   })
   let removal: Promise<void> | null = null
   // One removal for all callers: an engine refuses a second one and does not wait for the first.
@@ -125,6 +133,24 @@ export async function startBuildContainer(
       } finally {
         watched.end()
       }
+    },
+    follow: async (step, line) => {
+      const { stream } = await startIn(engine, container, step)
+      const lines = new PassThrough().setEncoding('utf8')
+      let rest = ''
+      lines.on('data', (text: string) => {
+        const parts = (rest + text).split('\n')
+        rest = (parts.pop() ?? '').slice(-lineMaxChars)
+        for (const part of parts) line(part)
+      })
+      stream.on('error', () => undefined)
+      engine.docker.modem.demuxStream(stream, lines, new PassThrough().resume())
+    },
+    volume: async () => {
+      const { Mounts } = mountsSchema.parse(await container.inspect())
+      const name = Mounts.find(({ Destination }) => Destination === '/fetch')?.Name
+      if (name !== undefined) return name
+      throw failed('the engine gave the container no folder for downloads')
     },
     put: async (folder, entries) => {
       await container.putArchive(Readable.from(tarArchive(entries)), { path: folder })
@@ -165,21 +191,29 @@ export async function startBuildContainer(
   }
 }
 
+const mountsSchema = z.looseObject({
+  Mounts: z.array(z.looseObject({ Destination: z.string(), Name: z.string().optional() })),
+})
+
 const changesSchema = z
   .array(z.looseObject({ Path: z.string() }))
   .nullable()
   .transform((list) => (list ?? []).map(({ Path }) => Path))
 
 /** Returns the limits of a build, without a network and with few rights. */
-async function buildHost(engine: Engine, registriesFolder: string): Promise<Dockerode.HostConfig> {
+async function buildHost(
+  engine: Engine,
+  of: { readonly mounts: readonly Dockerode.MountSettings[]; readonly memoryBytes?: number | undefined },
+): Promise<Dockerode.HostConfig> {
+  const { mounts, memoryBytes = buildLimits.memoryBytes } = of
   return {
     NetworkMode: 'none',
     Init: true,
     CapDrop: ['ALL'],
     CapAdd: [...capabilities],
     SecurityOpt: ['no-new-privileges'],
-    Memory: buildLimits.memoryBytes,
-    MemorySwap: buildLimits.memoryBytes,
+    Memory: memoryBytes,
+    MemorySwap: memoryBytes,
     PidsLimit: buildLimits.pids,
     CpuPeriod: cpuPeriodUs,
     CpuQuota: Math.floor(cpuPeriodUs * Math.min(buildLimits.cpus, engine.cpus)),
@@ -194,11 +228,7 @@ async function buildHost(engine: Engine, registriesFolder: string): Promise<Dock
     IpcMode: 'private',
     // The engine must not copy the output to a log, which has no limit.
     LogConfig: { Type: 'none', Config: {} },
-    Mounts: [
-      { Type: 'bind', Source: registriesFolder, Target: '/registries', ReadOnly: true },
-      // Without a name, so that the volume is removed together with the container. It is not part of the image.
-      { Type: 'volume', Source: '', Target: '/fetch', VolumeOptions: anonymous },
-    ],
+    Mounts: [...mounts],
   }
 }
 
@@ -206,13 +236,8 @@ function tooLarge(): SandboxError {
   return failed(`the packages need more than ${buildLimits.diskBytes / 1024 ** 3} GB of disk space`)
 }
 
-const anonymous: NonNullable<Dockerode.MountSettings['VolumeOptions']> = {
-  NoCopy: true,
-  Labels: {},
-  DriverConfig: { Name: 'local', Options: {} },
-}
-
-async function runIn(engine: Engine, container: Dockerode.Container, { command, env = {} }: BuildStep) {
+/** Starts a program in the container, with both outputs. */
+async function startIn(engine: Engine, container: Dockerode.Container, { command, env = {} }: BuildStep) {
   const asking = await container.exec({
     Cmd: [...command],
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
@@ -221,7 +246,11 @@ async function runIn(engine: Engine, container: Dockerode.Container, { command, 
     AttachStdout: true,
     AttachStderr: true,
   })
-  const stream = await asking.start({})
+  return { asking, stream: await asking.start({}) }
+}
+
+async function runIn(engine: Engine, container: Dockerode.Container, step: BuildStep) {
+  const { asking, stream } = await startIn(engine, container, step)
   const printed = { stdout: '', output: '' }
   const keep = (text: string, into: 'stdout' | 'output'): void => {
     printed[into] = (printed[into] + text).slice(-outputMaxBytes)

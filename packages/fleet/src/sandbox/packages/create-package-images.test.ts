@@ -27,6 +27,7 @@ function images(held: PackageImage | null) {
     { base: async () => ({}) as never, closing: closing.signal },
     {
       held: async () => held,
+      resolve: async () => Promise.reject(new Error('no lock is chosen here')),
       derive: async (_options, _base, { signal }) => {
         const build = Promise.withResolvers<PackageImage>()
         begun.push(build)

@@ -1,7 +1,14 @@
 import type { JoinedPackages } from '@flotilla/protocol/agent-packages'
-import type { EnsurePackages, PackageImage, PackageImages } from '../package-images.ts'
+import type {
+  EnsurePackages,
+  PackageImage,
+  PackageImages,
+  ResolvedPackages,
+  ResolvePackages,
+} from '../package-images.ts'
 import { deriveImage } from './derive-image.ts'
 import type { DeriveBase, DeriveOptions } from './derivation.ts'
+import { resolvePackages } from './resolve-packages.ts'
 import { heldPackages } from './store-image.ts'
 
 export interface EnginePackageImages extends PackageImages {
@@ -12,21 +19,38 @@ export interface EnginePackageImages extends PackageImages {
 interface Steps {
   readonly held: typeof heldPackages
   readonly derive: typeof deriveImage
+  readonly resolve: typeof resolvePackages
 }
+
+const engineSteps: Steps = { held: heldPackages, derive: deriveImage, resolve: resolvePackages }
 
 /**
  * ADAPTER of `package-images.ts` for container engines. Builds run one after another, because each may use as much
- * memory as several agents; an image that exists is returned at once.
+ * memory as several agents; an image that exists is returned at once. Locks are chosen one after another as well, and no
+ * build waits for that.
  */
 export function createPackageImages(
   options: DeriveOptions,
   home: { readonly base: () => Promise<DeriveBase>; readonly closing: AbortSignal },
-  { held, derive }: Steps = { held: heldPackages, derive: deriveImage },
+  { held, derive, resolve: choose }: Steps = engineSteps,
 ): EnginePackageImages {
   let last: Promise<unknown> = Promise.resolve()
+  let lastResolved: Promise<unknown> = Promise.resolve()
+  const joined = (signal: AbortSignal | undefined): AbortSignal =>
+    signal ? AbortSignal.any([signal, home.closing]) : home.closing
+
+  async function resolve(packages: JoinedPackages, how: ResolvePackages): Promise<ResolvedPackages> {
+    const signal = joined(how.signal)
+    const next = lastResolved.then(async () => {
+      signal.throwIfAborted()
+      return choose(options, await home.base(), { ...how, packages, signal })
+    })
+    lastResolved = next.catch(() => undefined)
+    return next
+  }
 
   async function ensure(packages: JoinedPackages, how: EnsurePackages): Promise<PackageImage> {
-    const signal = how.signal ? AbortSignal.any([how.signal, home.closing]) : home.closing
+    const signal = joined(how.signal)
     signal.throwIfAborted()
     const found = how.lock === null ? null : await held(options, await home.base(), how.lock)
     if (found !== null) return found
@@ -38,5 +62,5 @@ export function createPackageImages(
     return next
   }
 
-  return { ensure, idle: async () => void (await last) }
+  return { ensure, resolve, idle: async () => void (await Promise.all([last, lastResolved])) }
 }

@@ -1,22 +1,10 @@
-import { readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import type { InstalledPackage, PackageImage } from '../package-images.ts'
-import { packagesKey } from '../package-lock.ts'
-import type { PackageLock } from '../package-lock.ts'
+import type { PackageImage } from '../package-images.ts'
 import { SandboxError } from '../sandbox-error.ts'
-import { homeTag } from '../sandbox-spec.ts'
-import { mustRun } from './build-steps.ts'
-import { startBuildContainer } from './build-container.ts'
-import type { BuildContainer } from './build-container.ts'
-import { failed } from './build-failed.ts'
 import { checkImage } from './check-image.ts'
 import type { DeriveBase, DeriveOptions, Derivation } from './derivation.ts'
 import { deliveredLibraries } from './delivered-libraries.ts'
-import { download, layRecipe } from './download-packages.ts'
-import { absentFrom, readList } from './read-list.ts'
-import { lockOf } from './read-lock.ts'
-import { createRegistryTable } from './registry-table.ts'
-import { openRegistryProxy } from './registry-proxy.ts'
+import { withPackages } from './fetch-packages.ts'
+import { withInstalled } from './install-packages.ts'
 import { heldPackages, storeImage } from './store-image.ts'
 
 /** The time limit of one build, in milliseconds. */
@@ -45,59 +33,17 @@ export async function deriveImage(
 }
 
 async function build(options: DeriveOptions, base: DeriveBase, of: Derivation): Promise<PackageImage> {
-  const registriesFolder = join(registriesFolderOf(options), packagesKey(of.packages))
-  // The container mounts the folder, so the proxy opens before the container exists. Its registries are known only once
-  // the container has reported the release of its distribution.
-  const registries = createRegistryTable()
-  const { proxies } = options.packages
-  const proxy = await openRegistryProxy({ folder: registriesFolder, registries, proxies })
-  let container: BuildContainer | null = null
-  try {
-    container = await startBuildContainer(base.engine, {
-      image: base.image,
-      homeTag: homeTag(options.homeId),
-      registriesFolder,
-      clock: options.clock,
-      forwarder: await readFile(join(options.packages.recipeDirectory, 'forward.cjs'), 'utf8'),
-      signal: of.signal,
-    })
-    await layRecipe(options.packages, container)
-    const npmLock = await download(options.packages, container, {
-      ...of,
-      registries,
-      refused: proxy.refused,
-      unreachable: proxy.unreachable,
-    })
-    await proxy.close()
-    const lock = await lockOf(container, { ...of, architecture: base.engine.architecture, npmLock })
+  return withPackages(options, { ...of, base }, async (fetched) => {
+    const { lock } = fetched
     const held = of.lock === null ? await heldPackages(options, base, lock) : null
     if (held !== null) return held
-    const delivered = await deliveredLibraries(container)
+    const delivered = await deliveredLibraries(fetched.container)
     of.progress('Installing the downloaded packages without a network')
-    await mustRun(container, ['sh', '/fetch/recipe/install.sh'])
-    const installed = await readInstalled(container, lock)
-    await container.stop()
-    await checkImage({ changed: container.changed, files: container.files(), lock, delivered })
-    const id = await storeImage(options, base, { container, lock, installed, signal: of.signal })
-    return { id, lock, installed }
-  } finally {
-    await proxy.close()
-    await container?.remove()
-  }
-}
-
-/** Reads the package databases of the image; rejects if they lack a locked package. */
-async function readInstalled(
-  container: BuildContainer,
-  lock: PackageLock,
-): Promise<readonly InstalledPackage[]> {
-  const installed = readList(await mustRun(container, ['sh', '/fetch/recipe/list.sh', 'installed']))
-  const absent = absentFrom(installed, lock)
-  if (absent.length > 0) throw failed(`these packages are not installed: ${absent.slice(0, 5).join(', ')}`)
-  return installed.map(({ kind, name, version }) => ({ kind, name, version }))
-}
-
-/** Folder of the sockets of registry proxies; a mesh that was killed leaves its socket there. */
-export function registriesFolderOf({ volumesFolder }: Pick<DeriveOptions, 'volumesFolder'>): string {
-  return join(dirname(volumesFolder), 'registries')
+    return withInstalled(options, { ...of, base, fetched }, async (container, installed) => {
+      await container.stop()
+      await checkImage({ changed: container.changed, files: container.files(), lock, delivered })
+      const id = await storeImage(options, base, { container, lock, installed, signal: of.signal })
+      return { id, lock, installed }
+    })
+  })
 }

@@ -16,7 +16,7 @@ const requestMaxMs = 20 * 60_000
 /** The maximum size of one answer, in bytes. */
 const answerMaxBytes = 4096 * mb
 /** The maximum size of all answers of one build, in bytes. */
-const buildMaxBytes = 8192 * mb
+export const buildMaxBytes = 8192 * mb
 /** The maximum size of a page of an index, whose addresses are replaced, in bytes; the largest public one has 30 MB. */
 const pageMaxBytes = 64 * mb
 
@@ -41,6 +41,8 @@ const passedBack = [
 export interface Forwarder {
   /** Answers a request of a package manager with what its registry answers. Never throws. */
   forward(asked: IncomingMessage, reply: ServerResponse): void
+  /** Returns whether all answers together were larger than `maxBytes`. */
+  isFull(): boolean
   /** Ends all connections to registries. */
   close(): void
 }
@@ -52,8 +54,10 @@ export function createForwarder(options: {
   readonly refuse: (target: string) => void
   /** Called with the registry and the reason when it does not answer, or says that it cannot answer now. */
   readonly lost: (why: string) => void
+  /** The maximum size of all answers of one build, in bytes. */
+  readonly maxBytes: number
 }): Forwarder {
-  const { registries, proxies, refuse, lost } = options
+  const { registries, proxies, refuse, lost, maxBytes: allMaxBytes } = options
   const agents = {
     'http:': httpAgentThrough(proxies, 'http:', { keepAlive: true }),
     'https:': httpAgentThrough(proxies, 'https:', { keepAlive: true }),
@@ -149,7 +153,7 @@ export function createForwarder(options: {
       transform(chunk: Buffer, _encoding, done) {
         own += chunk.length
         sent.bytes += chunk.length
-        if (own > maxBytes || sent.bytes > buildMaxBytes) done(new Error('the answer is too large'))
+        if (own > maxBytes || sent.bytes > allMaxBytes) done(new Error('the answer is too large'))
         else done(null, chunk)
       },
     })
@@ -164,6 +168,7 @@ export function createForwarder(options: {
         answerWith(reply, 400)
       }
     },
+    isFull: () => sent.bytes > allMaxBytes,
     close: () => {
       agents['http:'].destroy()
       agents['https:'].destroy()

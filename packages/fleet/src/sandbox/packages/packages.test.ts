@@ -23,10 +23,11 @@ test('another failure names no package', () => {
 })
 
 test('the list of packages is read from lines with tabs, and other lines are skipped', () => {
-  const output = 'noise\napt\thello\t2.10-3\thello.deb\tabc\npip\tTyping_Extensions\t4.1\t\t\nnpm\t\t\n'
+  const output =
+    'noise\napt\thello\t2.10-3\thello.deb\tabc\t52832\npip\tTyping_Extensions\t4.1\t\t\nnpm\t\t\n'
   expect(readList(output)).toEqual([
-    { kind: 'apt', name: 'hello', version: '2.10-3', file: 'hello.deb', sha256: 'abc' },
-    { kind: 'pip', name: 'typing-extensions', version: '4.1', file: '', sha256: '' },
+    { kind: 'apt', name: 'hello', version: '2.10-3', file: 'hello.deb', sha256: 'abc', bytes: 52832 },
+    { kind: 'pip', name: 'typing-extensions', version: '4.1', file: '', sha256: '', bytes: null },
   ])
   expect(pipName('A.b__C')).toBe('a-b-c')
 })
@@ -151,5 +152,5 @@ test('programs that run as root once packages are installed read no folder of pa
   const programs = [...`${list}\n${install}`.matchAll(/^(?!\s*#).*?(\S*\b(?:python3|node|npm) -.*)$/gm)]
   const allowed = /^(?:python3 -I -S -c '|\/usr\/local\/bin\/node -e )/
   expect(programs.map(([, program = '']) => program).filter((program) => !allowed.test(program))).toEqual([])
-  expect(programs).toHaveLength(3)
+  expect(programs).toHaveLength(4)
 })

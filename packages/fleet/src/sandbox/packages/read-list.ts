@@ -8,17 +8,24 @@ export interface ListedPackage {
   /** Name of the downloaded file; empty for an installed package. */
   readonly file: string
   readonly sha256: string
+  /** Size of the downloaded file, in bytes; null for an installed package. */
+  readonly bytes: number | null
 }
 
 /** Parses the lines of `list.sh`; other lines are skipped. Pure. */
 export function readList(output: string): readonly ListedPackage[] {
   return output.split('\n').flatMap((line) => {
-    const [kind, name, version, file = '', sha256 = ''] = line.split('\t')
+    const [kind, name, version, file = '', sha256 = '', size = ''] = line.split('\t')
     if (kind !== 'apt' && kind !== 'npm' && kind !== 'pip') return []
     return name && version
-      ? [{ kind, name: kind === 'pip' ? pipName(name) : name, version, file, sha256 }]
+      ? [{ kind, name: kind === 'pip' ? pipName(name) : name, version, file, sha256, bytes: sizeOf(size) }]
       : []
   })
+}
+
+/** Returns a size in bytes; null for a text without one. Pure. */
+export function sizeOf(text: string): number | null {
+  return /^\d{1,15}$/.test(text) ? Number(text) : null
 }
 
 /** Returns the name as the index spells it: names that differ only in `-`, `_`, `.` and case are equal. Pure. */

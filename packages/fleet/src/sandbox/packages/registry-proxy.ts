@@ -2,7 +2,7 @@ import { chmod, mkdir, open, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { OutboundProxies } from '@flotilla/foundation/platform'
-import { createForwarder } from './forward-request.ts'
+import { buildMaxBytes, createForwarder } from './forward-request.ts'
 import type { RegistryTable } from './registry-table.ts'
 
 /** The maximum number of connections that one build may have open; package managers use about 20. */
@@ -17,6 +17,9 @@ export interface RegistryProxy {
   readonly refused: ReadonlySet<string>
   /** Registries that did not answer, or not with an answer, each with the reason. */
   readonly unreachable: ReadonlySet<string>
+  /** The maximum size of all answers of registries together, in bytes, and whether it was exceeded. */
+  readonly maxBytes: number
+  isFull(): boolean
   /** Closes the socket and all connections. Idempotent. */
   close(): Promise<void>
 }
@@ -28,6 +31,8 @@ export interface RegistryProxyOptions {
   readonly registries: Pick<RegistryTable, 'byLocal' | 'toLocal' | 'authorizationFor' | 'localize'>
   /** The proxies that this machine itself uses. */
   readonly proxies: OutboundProxies
+  /** The maximum size of all answers of registries together, in bytes; the limit of a build if it is absent. */
+  readonly maxBytes?: number | undefined
 }
 
 /**
@@ -37,7 +42,7 @@ export interface RegistryProxyOptions {
  * closed. No request ends the mesh: every error ends its own connection.
  */
 export async function openRegistryProxy(options: RegistryProxyOptions): Promise<RegistryProxy> {
-  const { folder } = options
+  const { folder, maxBytes = buildMaxBytes } = options
   const refused = new Set<string>()
   const connections = new Set<Duplex>()
   const refuse = (target: string): void => {
@@ -47,7 +52,7 @@ export async function openRegistryProxy(options: RegistryProxyOptions): Promise<
   const lost = (why: string): void => {
     if (unreachable.size < rememberedMax) unreachable.add(why.slice(0, 300))
   }
-  const forwarder = createForwarder({ ...options, refuse, lost })
+  const forwarder = createForwarder({ ...options, maxBytes, refuse, lost })
   const server = createServer((asked, reply) => forwarder.forward(asked, reply))
   server.maxConnections = connectionsMax
   server.setTimeout(idleMaxMs)
@@ -82,6 +87,8 @@ export async function openRegistryProxy(options: RegistryProxyOptions): Promise<
   return {
     refused,
     unreachable,
+    maxBytes,
+    isFull: forwarder.isFull,
     close: () => {
       closed ??= (async () => {
         const ended = new Promise<void>((resolve) => server.close(() => resolve()))

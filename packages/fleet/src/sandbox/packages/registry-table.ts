@@ -43,6 +43,8 @@ export interface RegistryTable {
   authorizationFor(url: URL): string | null
   /** Replaces the origins of all registries in a text, such as a page of an index, by their loopback addresses. */
   localize(text: string): string
+  /** Returns the addresses of all registries, without user names and passwords. */
+  addresses(): readonly { readonly kind: RegistryKind; readonly address: string }[]
 }
 
 export function createRegistryTable(): RegistryTable {
@@ -91,6 +93,10 @@ export function createRegistryTable(): RegistryTable {
 
   return {
     add,
+    addresses: () =>
+      [...origins.values()].flatMap(({ origin, bases }) =>
+        bases.map(({ kind, path }) => ({ kind, address: `${origin}${path}` })),
+      ),
     addCredential: (credential) => {
       const isPlainOnly = ({ host }: URL): boolean =>
         origins.get(`https://${host}`)?.bases.some(({ kind }) => kind === 'npm') !== true
