@@ -141,6 +141,7 @@ export const meshModules: readonly MeshModule[] = [
     folder: 'packages/operations/src/diagnostics',
     holds: 'doctor, readiness, statistics, metrics',
   },
+  { folder: 'packages/operations/src/requests', holds: 'packages and sizes that agents ask a person for' },
   { folder: 'packages/operations/src/backup', holds: 'backup of a home to a file, and restore from it' },
   { folder: 'packages/operations/src/pruning', holds: 'removal of data that is no longer used' },
   {

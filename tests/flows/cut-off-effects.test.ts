@@ -8,6 +8,7 @@ import { operatorEndpoints } from '@flotilla/protocol/operator-endpoints'
 import { spawnEndpoints } from '@flotilla/protocol/spawn-api'
 import { projectAgentEndpoints } from '@flotilla/protocol/project-api'
 import { topicAgentEndpoints } from '@flotilla/protocol/topics-api'
+import { resourceRequestEndpoints } from '@flotilla/protocol/resource-requests-api'
 import { vaultAgentEndpoints } from '@flotilla/protocol/vault-api'
 import type { Composed } from '../../packages/mesh/src/app/compose.ts'
 import type { Caller } from '../../packages/identity/src/access/caller.ts'
@@ -231,6 +232,13 @@ const cases: readonly Case[] = [
     }),
   },
   {
+    title: 'a request for another size',
+    call: () => ({
+      endpoint: resourceRequestEndpoints.sizeRequest,
+      body: { memory_mb: 512, reason: 'to build' },
+    }),
+  },
+  {
     title: 'a new job',
     call: () => ({ endpoint: cronAgentEndpoints.cronSet, body: { schedule: '0 9 * * *', message: 'look' } }),
   },
@@ -343,6 +351,8 @@ const withoutCase: Readonly<Record<string, string>> = {
   'POST /mesh/blackboard-watches': 'said again it changes nothing: it takes the place of what was there',
   'POST /mesh/operator/agents/{}/hibernate':
     'said again it changes nothing: packages/fleet/src/agents/lifecycle/hibernate.test.ts',
+  'POST /mesh/packages/requests':
+    'plain processes have no images: packages/operations/src/requests/requests.test.ts kills meshes at each step',
   'POST /mesh/harness/permission': 'the policy decides it, and nothing changes: tests/flows/harness.test.ts',
   'POST /mesh/lease': 'said again it renews what it renewed',
   'POST /mesh/steers/taken': 'said again it changes nothing: what is taken is a mark on the row',

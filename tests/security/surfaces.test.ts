@@ -20,6 +20,7 @@ import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { skillEndpoints } from '@flotilla/protocol/skills-api'
 import { toolEndpoints } from '@flotilla/protocol/tool-api'
+import { resourceRequestEndpoints } from '@flotilla/protocol/resource-requests-api'
 import { vaultAgentEndpoints, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import { webhookEndpoints } from '@flotilla/protocol/webhook-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -297,6 +298,7 @@ describe('the agent API', () => {
     models,
     harnessEndpoints,
     vaultAgentEndpoints,
+    resourceRequestEndpoints,
     skillEndpoints,
     toolEndpoints,
     operatorEndpoints,
@@ -488,6 +490,8 @@ const bodies: Readonly<Record<string, unknown>> = {
   webSearch: { query: 'tea' },
   vaultGenerate: { name: 'x' },
   credentialRequest: { name: 'x', service: 's', description: 'd' },
+  packagesRequest: { packages: { apt: ['hello'] }, reason: 'r' },
+  sizeRequest: { memory_mb: 512, reason: 'r' },
   skillCheck: { source: '' },
   chatCompletions: { model: 'scripted/works', messages: [{ role: 'user', content: 'work' }] },
 }

@@ -56,5 +56,11 @@ export function fleetModules(kernel: Kernel, needs: FleetNeeds) {
     agents: agents.api,
     settingsFile: needs.foundation.settingsFile,
   })
-  return { modules: { isolation, agents, resources }, events, isolation: isolation.api, agents: agents.api }
+  return {
+    modules: { isolation, agents, resources },
+    events,
+    isolation: isolation.api,
+    agents: agents.api,
+    resources: resources.api,
+  }
 }

@@ -2,6 +2,7 @@ import type { Credentials, Vault } from '@flotilla/egress/credentials'
 import type { Egress } from '@flotilla/egress/egress'
 import type { Agents } from '@flotilla/fleet/agents'
 import type { Isolation } from '@flotilla/fleet/isolation'
+import type { Resources } from '@flotilla/fleet/resources'
 import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
 import type { Environment, SettingsFile } from '@flotilla/foundation/config'
 import type { DiskSpace } from '@flotilla/foundation/storage'
@@ -26,6 +27,7 @@ import { controlModule } from './control/index.ts'
 import { dashboardModule } from './dashboard/index.ts'
 import { diagnosticsModule } from './diagnostics/index.ts'
 import type { JournalKeeper } from './diagnostics/index.ts'
+import { requestsModule } from './requests/index.ts'
 import { introspectionModule } from './introspection/index.ts'
 import { setupModule } from './setup/index.ts'
 import { telemetryModule } from './telemetry/index.ts'
@@ -66,7 +68,12 @@ export interface OperationsNeeds {
 
 export interface OperatedContexts {
   readonly identity: { readonly events: IdentityEvents }
-  readonly fleet: { readonly events: FleetEvents; readonly agents: Agents; readonly isolation: Isolation }
+  readonly fleet: {
+    readonly events: FleetEvents
+    readonly agents: Agents
+    readonly isolation: Isolation
+    readonly resources: Resources
+  }
   readonly work: {
     readonly events: WorkEvents
     readonly runs: Runs
@@ -173,6 +180,14 @@ export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
     requireSearch: contexts.egress.outbound.requireSearch,
     browsers: contexts.browsing.browsers,
   })
+  const requests = requestsModule(seen, {
+    agents,
+    resources: contexts.fleet.resources,
+    settingsFile,
+    approvals: work.approvals,
+    runs,
+    useOf: introspection.api.peakWords,
+  })
   const backup = backupModule(seen, { runtime, home: home.folder, program, env })
   const diagnostics = diagnosticsModule(seen, {
     contexts,
@@ -191,7 +206,7 @@ export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
   })
   const dashboard = dashboardModule(seen, { repositoryRoot, runs })
   return {
-    modules: { control, templates, setup, introspection, backup, diagnostics, dashboard },
+    modules: { control, templates, setup, introspection, requests, backup, diagnostics, dashboard },
     /** The modules that observe the work of all others, until the last of these has closed. */
     observers: { telemetry },
     control: control.api,

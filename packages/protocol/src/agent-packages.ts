@@ -7,12 +7,15 @@ export type ToolboxName = (typeof toolboxNames)[number]
 /** The maximum number of packages that one list names for each registry. */
 export const packagesPerRegistryMax = 50
 
-// A name never begins with `-`, because package managers would read it as an option.
+// A name never begins with `-`, because package managers would read it as an option. A name that ends with `-` would
+// remove a package of apt, and a name that ends like an archive would be a local file to npm and pip.
+const archive = String.raw`\.(?:tgz|tar|tar\.\w+|tbz2?|txz|tlz|zip|whl|gz|bz2|xz|lzma)`
+const notArchive = String.raw`(?!.*${archive}(?:$|[@=<>!~[]))`
 const aptPackage = z
   .string()
   .check(
     z.regex(
-      /^[a-z0-9][a-z0-9+.-]{0,127}(?:=[A-Za-z0-9][A-Za-z0-9.+:~-]{0,127})?$/,
+      /^(?!.*-(?:=|$))[a-z0-9][a-z0-9+.-]{0,127}(?:=[A-Za-z0-9][A-Za-z0-9.+:~-]{0,127})?$/,
       'an apt package is a name such as ripgrep, or a name and a version such as ripgrep=13.0.0-4+b2',
     ),
   )
@@ -20,7 +23,9 @@ const npmPackage = z
   .string()
   .check(
     z.regex(
-      /^(?:@[a-z0-9][a-z0-9._~-]{0,127}\/)?[a-z0-9][a-z0-9._~-]{0,127}(?:@[A-Za-z0-9^~<>=][A-Za-z0-9.^~<>=+-]{0,63})?$/,
+      new RegExp(
+        `^${notArchive}(?:@[a-z0-9][a-z0-9._~-]{0,127}/)?[a-z0-9][a-z0-9._~-]{0,127}(?:@[A-Za-z0-9^~<>=][A-Za-z0-9.^~<>=+-]{0,63})?$`,
+      ),
       'an npm package is a name such as typescript or @scope/name, with or without @VERSION',
     ),
   )
@@ -28,7 +33,9 @@ const pipPackage = z
   .string()
   .check(
     z.regex(
-      /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}(?:\[[A-Za-z0-9._,-]{1,128}\])?(?:(?:==|>=|<=|~=|!=|<|>)[A-Za-z0-9.*+!]{1,64}(?:,(?:==|>=|<=|~=|!=|<|>)[A-Za-z0-9.*+!]{1,64}){0,4})?$/,
+      new RegExp(
+        String.raw`^${notArchive}[A-Za-z0-9][A-Za-z0-9._-]{0,127}(?:\[[A-Za-z0-9._,-]{1,128}\])?(?:(?:==|>=|<=|~=|!=|<|>)[A-Za-z0-9.*+!]{1,64}(?:,(?:==|>=|<=|~=|!=|<|>)[A-Za-z0-9.*+!]{1,64}){0,4})?$`,
+      ),
       'a pip package is a name such as requests, with or without ==VERSION',
     ),
   )

@@ -117,6 +117,10 @@ export const findableGroups: readonly FindableGroup[] = [
     'unsubscribe_topic',
   ]),
   group('credentials', 'secrets by handle', ['vault_list', 'vault_generate_secret', 'request_credential']),
+  group('resources', 'install programs; more memory, processors or room for your container', [
+    'request_packages',
+    'request_size',
+  ]),
   group('wallet', 'your address on a chain, balances, payments', [
     'wallet_address',
     'wallet_balance',

@@ -37,6 +37,7 @@ export const idPrefixes = [
   'watch',
   'hand',
   'pay',
+  'pack',
 ] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 

@@ -102,6 +102,12 @@ export const toolGroups = [
     tools: named('vault_list', 'vault_generate_secret', 'request_credential'),
   },
   {
+    name: 'resource_tool',
+    operatorOnly: false,
+    summary: 'more programs in the container and another size of it, which a person grants',
+    tools: named('request_packages', 'request_size'),
+  },
+  {
     name: 'wallet_tool',
     operatorOnly: false,
     summary: 'its own address on a chain, its balances, and payments from it within its limits',

@@ -14,6 +14,7 @@ import { httpTools } from './http.ts'
 import { memoryTools } from './memory.ts'
 import { messageTools } from './messages.ts'
 import { projectTools } from './projects.ts'
+import { resourceTools } from './resources.ts'
 import { shellTools } from './shell.ts'
 import { signalTools } from './signals.ts'
 import { spawnTools } from './spawn.ts'
@@ -55,6 +56,7 @@ export function builtinTools(deps: {
     ...statusTools(deps),
     ...workspaceTools(deps),
     ...vaultTools(),
+    ...resourceTools(),
     ...walletTools(),
     ...signalTools(),
     ...cronTools(),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { meshAgentApi, meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { resourceRequestApi, resourceRequestEndpoints } from '@flotilla/protocol/resource-requests-api'
 import { vaultAgentApi, vaultAgentEndpoints } from '@flotilla/protocol/vault-api'
 import { describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
@@ -14,6 +15,7 @@ import { blackboardTools } from './blackboard.ts'
 import { handOffTools } from './hand-off.ts'
 import { httpTools } from './http.ts'
 import { messageTools } from './messages.ts'
+import { resourceTools } from './resources.ts'
 import { vaultTools } from './vault.ts'
 
 /** Runs a tool against a mesh that records each request. */
@@ -27,6 +29,7 @@ async function ask(name: string, input: JsonObject, taskId: string | null = null
     ...httpTools(),
     ...messageTools({ files }),
     ...vaultTools(),
+    ...resourceTools(),
   ]
   const tool = tools.find((known) => known.definition.name === name)
   if (!tool) throw new Error(`there is no ${name}`)
@@ -102,6 +105,19 @@ describe('what tools ask of the mesh', () => {
     const api = vaultAgentApi[endpoint]
     if ('request' in api) expect(api.request.safeParse(call?.body).error).toBeUndefined()
     expect(call?.idempotencyKey).toBe('request' in api ? 'run_1:4' : undefined)
+  })
+
+  test.each<[string, keyof typeof resourceRequestApi, JsonObject]>([
+    ['request_packages', 'packagesRequest', { apt: ['ripgrep'], npm: 'typescript@5', reason: 'r' }],
+    ['request_packages', 'packagesRequest', { toolboxes: ['go'], reason: 'r' }],
+    ['request_size', 'sizeRequest', { memory_mb: 1024, cpus: 0.5, reason: 'r' }],
+  ])('%s asks a person', async (name, endpoint, input) => {
+    const { call } = await ask(name, input)
+    expect(call).toMatchObject({
+      endpoint: resourceRequestEndpoints[endpoint],
+      idempotencyKey: 'run_1:4',
+    })
+    expect(resourceRequestApi[endpoint].request.safeParse(call?.body).error).toBeUndefined()
   })
 
   test('a file is sent as its bytes', async () => {

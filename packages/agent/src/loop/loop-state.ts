@@ -91,7 +91,12 @@ export function openCalls(messages: readonly PromptMessage[]): readonly Requeste
 }
 
 /** Tools whose results come in a later turn: from another agent, or from a person who has to confirm. */
-export const answeredLater: readonly string[] = ['hand_off', 'delete_agent']
+export const answeredLater: readonly string[] = [
+  'hand_off',
+  'delete_agent',
+  'request_packages',
+  'request_size',
+]
 
 /**
  * Pure. Whether this turn handed work off, or asked the giver of its task: then its end is a pause, and the

@@ -12,6 +12,7 @@ import type { TokenOwner } from './connection/agent-tokens.ts'
 import type { MeshIdentity } from './connection/mesh-identity.ts'
 import type { AgentContext, FleetSettings, LiveSandboxes } from './lifecycle/agent-context.ts'
 import { createMachineRoom } from './lifecycle/machine-room.ts'
+import type { MachineRoom } from './lifecycle/machine-room.ts'
 import { createAgentPackages } from './lifecycle/agent-packages.ts'
 import type { AgentPackages } from './lifecycle/agent-packages.ts'
 import type { AgentPlacing } from './lifecycle/agent-placing.ts'
@@ -69,6 +70,7 @@ export interface Fleet {
   readonly connection: FleetConnection
   readonly briefing: AgentBriefing
   readonly packages: AgentPackages
+  readonly room: Pick<MachineRoom, 'capacity' | 'requirePossible'>
 }
 
 /** The bootstrap files about an agent and the mesh. */
@@ -101,6 +103,7 @@ export function createFleet(deps: FleetDeps): Fleet {
     },
     briefing: { refreshBriefings: () => briefings.refresh() },
     packages: context.packages,
+    room: context.room,
   }
 }
 

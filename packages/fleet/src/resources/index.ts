@@ -6,22 +6,41 @@ import type { Agents } from '../agents/index.ts'
 import type { FleetKernel } from '../events/index.ts'
 import { createAgentSizes } from './agent-sizes.ts'
 import { createManagePackages } from './manage-packages.ts'
+import type { ManagePackages } from './manage-packages.ts'
+import { createManageSizes } from './manage-sizes.ts'
+import type { ManageSizes } from './manage-sizes.ts'
 import { resourcesPeopleRoutes } from './people.routes.ts'
+
+export { joinedList } from './joined-list.ts'
+export type { GrantedPackages, ManagePackages } from './manage-packages.ts'
+export { isSameSize } from './manage-sizes.ts'
+export type { ManageSizes } from './manage-sizes.ts'
+
+/** What a person grants to agents. */
+export interface Resources {
+  readonly packages: Pick<ManagePackages, 'grant'>
+  readonly sizes: ManageSizes
+}
 
 /** Creates the resources module: what the owner gives to agents, such as packages in their images. */
 export function resourcesModule(
   kernel: FleetKernel,
   needs: {
-    readonly agents: Pick<Agents, 'registry' | 'packages'>
+    readonly agents: Pick<Agents, 'registry' | 'packages' | 'room'>
     readonly settingsFile: Pick<SettingsFile, 'current' | 'editAll'>
   },
-): MeshModule {
+): MeshModule<Resources> {
   const { agents, settingsFile } = needs
   kernel.fleetEvents.packageLists.subscribe((agentId) => {
     const root = rootOf(kernel.identityEvents, agentId)
     return [agentSettingsOf(settingsFile.current(), root).packages ?? {}]
   })
-  const packages = createManagePackages({ ...kernel, ...agents, settingsFile })
-  const sizes = createAgentSizes({ ...kernel, ...agents, settingsFile })
-  return { api: {}, routes: { people: (surface) => resourcesPeopleRoutes(surface, { packages, sizes }) } }
+  const shared = { ...kernel, ...agents.registry, settingsFile }
+  const packages = createManagePackages({ ...shared, ...agents })
+  const sizes = createManageSizes({ ...shared, ...agents })
+  const agentSizes = createAgentSizes({ ...kernel, ...agents, settingsFile })
+  return {
+    api: { packages, sizes },
+    routes: { people: (surface) => resourcesPeopleRoutes(surface, { packages, sizes: agentSizes }) },
+  }
 }

@@ -1,5 +1,5 @@
 import { isWithoutPackages, packageListSchema } from '@flotilla/protocol/agent-packages'
-import type { PackageList } from '@flotilla/protocol/agent-packages'
+import type { JoinedPackages, PackageList } from '@flotilla/protocol/agent-packages'
 import type { AgentPackagesView, PackageImageView } from '@flotilla/protocol/packages-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { SettingsFile } from '@flotilla/foundation/config'
@@ -10,15 +10,31 @@ import type { Caller, Guard } from '@flotilla/identity/access'
 import { rootOf } from '@flotilla/identity/events'
 import type { IdentityEvents } from '@flotilla/identity/events'
 import type { AgentPackages, AgentRegistry } from '../agents/index.ts'
-import { lockDigest } from '../sandbox/index.ts'
+import { lockDigest, packagesKey } from '../sandbox/index.ts'
+import type { PackageLock } from '../sandbox/index.ts'
+import { joinedList } from './joined-list.ts'
 
 /** The owner's operations on the packages of agents. Problems `denied`, `unknown-agent`, `conflict`. */
 export interface ManagePackages {
   list(caller: Caller): Promise<{ readonly images: PackageImageView[] }>
   view(caller: Caller, agentId: string): Promise<AgentPackagesView>
   set(caller: Caller, agentId: string, list: PackageList): Promise<AgentPackagesView>
+  /**
+   * Adds packages to the list of an agent, with a lock of the whole list, once the image is built. Problems as of `set`,
+   * and those of the build.
+   */
+  grant(caller: Caller, agentId: string, granted: GrantedPackages): Promise<void>
   /** Begins a build with the newest versions; the view shows its progress. */
   rebuild(caller: Caller, agentId: string): Promise<AgentPackagesView>
+}
+
+export interface GrantedPackages {
+  readonly packages: PackageList
+  /** The whole list that the agent then has, and its lock. */
+  readonly list: JoinedPackages
+  readonly lock: PackageLock
+  /** Called right before the change; throws if it comes too late. */
+  readonly requireInTime: () => void
 }
 
 export function createManagePackages(deps: {
@@ -112,6 +128,32 @@ export function createManagePackages(deps: {
         ),
       })
       return viewOf(agentId)
+    },
+    grant: async (caller, agentId, { packages: more, list, lock, requireInTime }) => {
+      deps.guard(caller, { do: 'edit-agent-config', agentId, what: 'permissions' })
+      requireAtTerminal(caller, 'change the packages of an agent')
+      requireAgent(agentId)
+      requireRoot(agentId)
+      const requireSameList = (): void => {
+        if (packagesKey(packages.listWith(agentId, more)) === packagesKey(list)) return
+        throw new Problem('conflict', {
+          detail: `the packages of agent ${agentId} were changed since the request; request the packages again`,
+        })
+      }
+      requireSameList()
+      await packages.buildLocked(list, lock)
+      await deps.settingsFile.editAll((settings) => {
+        requireSameList()
+        requireInTime()
+        const own = agentSettingsOf(settings, agentId).packages ?? {}
+        return [{ field: ['agents', agentId, 'packages'], value: joinedList(own, more) }]
+      })
+      deps.journal.append({
+        actor: actorOf(caller),
+        action: 'agent.packages-granted',
+        subject: agentId,
+        detail: { key: packagesKey(list), lock: lockDigest(lock) },
+      })
     },
     rebuild: async (caller, agentId) => {
       deps.guard(caller, { do: 'edit-agent-config', agentId, what: 'permissions' })

@@ -1,5 +1,6 @@
 import { channelNoticeKinds } from '@flotilla/protocol/channels-api'
 import { packageListSchema } from '@flotilla/protocol/agent-packages'
+import { sizeBounds } from '@flotilla/protocol/resource-requests-api'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { harnessSchema } from '@flotilla/protocol/harness'
 import { isolationModes, isolationRungs } from '@flotilla/protocol/isolation'
@@ -144,16 +145,19 @@ const hibernateAfter = z.number().min(hibernateAfterMinutes.min).max(hibernateAf
 const isolation = z.enum(isolationRungs)
 const isolationMode = z.enum(isolationModes)
 
+const int = ({ min, max }: { readonly min: number; readonly max: number }) =>
+  z.number().int().min(min).max(max)
+
 /** What an agent's container may use. Omitted members have the default of the agent's kind. */
 const agentSize = z.strictObject({
   /** Memory, in MB of 1024 × 1024 bytes. */
-  memory_mb: z.number().int().min(128).max(1_048_576).optional(),
+  memory_mb: int(sizeBounds.memoryMb).optional(),
   /** Processors: 0.5 is half of one. */
-  cpus: z.number().min(0.05).max(1024).optional(),
+  cpus: z.number().min(sizeBounds.cpus.min).max(sizeBounds.cpus.max).optional(),
   /** Processes and threads at the same time. */
-  pids: z.number().int().min(64).max(32_768).optional(),
+  pids: int(sizeBounds.pids).optional(),
   /** The size of /tmp, in MB; its files count toward the memory. */
-  tmp_mb: z.number().int().min(16).max(65_536).optional(),
+  tmp_mb: int(sizeBounds.tmpMb).optional(),
 })
 export type AgentSizeSettings = z.infer<typeof agentSize>
 

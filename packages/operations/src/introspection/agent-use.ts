@@ -58,6 +58,18 @@ export function createAgentUse(deps: {
       contexts.delete(agentId)
       peaks.forget(agentId)
     },
+    /** Measures now, unless that was done just before. */
+    sampleNow(): void {
+      fresh().catch(() => undefined)
+    },
+    /** Returns the highest use of the last hour as a sentence; null if no sample exists. */
+    peakWords(agentId: string): string | null {
+      const peak = peaks.of(agentId, clock.now())
+      if (peak === null) return null
+      const minutes = Math.max(1, Math.ceil((clock.now() - peak.since) / 60_000))
+      const cpus = peak.cpuPercent === null ? '' : ` and ${(peak.cpuPercent / 100).toFixed(2)} processors`
+      return `In the last ${minutes} minutes agent ${agentId} used at most ${Math.ceil(peak.memoryBytes / 1024 ** 2)} MB of memory${cpus}.`
+    },
     async list(caller: Caller): Promise<readonly AgentUse[]> {
       guard(caller, { do: 'view-fleet' })
       await fresh()

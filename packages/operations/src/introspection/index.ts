@@ -29,11 +29,16 @@ interface Needs {
   readonly browsers: Browsers
 }
 
+export interface Introspection {
+  /** Returns the highest use of an agent in the last hour as a sentence; null if nothing was measured. */
+  peakWords(agentId: string): string | null
+}
+
 /**
  * What an agent can ask about itself, and what people see of its resource use. It changes nothing, so no call needs
  * an idempotency key.
  */
-export function introspectionModule(kernel: InferenceKernel, needs: Needs): MeshModule<null> {
+export function introspectionModule(kernel: InferenceKernel, needs: Needs): MeshModule<Introspection> {
   const { guard, clock, fleetEvents, workEvents } = kernel
   const { models, spending, requireSearch, runs, browsers } = needs
   const refusedTools = createRefusedTools({ ...kernel, ...needs })
@@ -69,8 +74,10 @@ export function introspectionModule(kernel: InferenceKernel, needs: Needs): Mesh
   }
 
   return {
-    api: null,
+    api: { peakWords: use.peakWords },
     close: unsubscribe,
+    // So that the use of the last hour is known without an open page.
+    maintain: use.sampleNow,
     routes: {
       people: ({ bind }) =>
         bind(keptEndpoints.fleetUse, keptApi.fleetUse, async ({ caller }) => ({

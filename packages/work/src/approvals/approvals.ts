@@ -104,6 +104,14 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     }
   }
 
+  /** Waits for an action, or lets it go on in the background. */
+  async function begun(row: ApprovalRecord, action: Promise<void>): Promise<void> {
+    if (deps.kinds[row.kind]?.inBackground !== true) return action
+    action.catch((error: unknown) =>
+      log.error({ approvalId: row.id, err: error }, 'failed to carry out a confirmed action after a restart'),
+    )
+  }
+
   /** Decides what to do with a confirmed action that a restart interrupted. */
   function foundOf(row: ApprovalRecord) {
     const kind = deps.kinds[row.kind]
@@ -157,7 +165,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     resume: async () => {
       for (const row of table.confirmed()) {
         const found = foundOf(row)
-        if (found.kind === 'not-done') await carryOutAsThen(row)
+        if (found.kind === 'not-done') await begun(row, carryOutAsThen(row))
         else if (found.kind === 'done')
           move(row, { to: 'done', by: row.resolvedBy ?? 'system', detail: found.detail })
         else move(row, { to: 'failed', by: 'system', detail: unknownEndWords })

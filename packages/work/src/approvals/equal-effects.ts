@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { harnessApprovalKind } from '@flotilla/protocol/harness-api'
+import { packagesApprovalKind, sizeApprovalKind } from '@flotilla/protocol/resource-requests-api'
 import { paymentApprovalKind } from '@flotilla/protocol/wallet-payments'
 import { canonicalJson } from '@flotilla/foundation/journal'
 
@@ -19,6 +20,9 @@ const effectArguments: Readonly<Record<string, readonly string[]>> = {
   // The digest is that of all that the harness states: what a person sees of it is cut. The rule and the requesting
   // run are left out.
   [harnessApprovalKind]: ['agent_id', 'tool', 'subject', 'input', 'sha256'],
+  // Two requests with one lock differ in their ids and reasons alone.
+  [packagesApprovalKind]: ['agent_id', 'packages', 'list_key', 'lock_sha256'],
+  [sizeApprovalKind]: ['agent_id', 'from', 'to'],
   // `does` names chain, destination, token and amount; fee, prices and the requesting run are left out.
   [paymentApprovalKind]: ['agent_id', 'from', 'does'],
 }

@@ -1,9 +1,16 @@
 import { isWithoutPackages, joinPackages } from '@flotilla/protocol/agent-packages'
-import type { JoinedPackages } from '@flotilla/protocol/agent-packages'
+import type { JoinedPackages, PackageList } from '@flotilla/protocol/agent-packages'
 import { Problem } from '@flotilla/protocol/problem'
 import type { FleetKernel } from '../../events/index.ts'
 import { lockDigest, packagesKey } from '../../sandbox/index.ts'
-import type { PackageImage, PackageLock, ReportStep, SandboxRuntime } from '../../sandbox/index.ts'
+import type {
+  PackageImage,
+  PackageLock,
+  ReportStep,
+  ResolvedPackages,
+  ResolvePackages,
+  SandboxRuntime,
+} from '../../sandbox/index.ts'
 import { createBuildFailures } from './build-failures.ts'
 import { createLockFiles } from './lock-files.ts'
 import { createSharedBuilds } from './shared-builds.ts'
@@ -36,6 +43,20 @@ export interface AgentPackages {
   /** Returns the stored lock of a list; null if the list was never resolved. */
   lockOf(key: string): Promise<PackageLock | null>
   lockFileOf(key: string): string
+  /** Returns the agent's list with more packages, as the mesh would build it. */
+  listWith(agentId: string, more: PackageList): JoinedPackages
+  /**
+   * Returns the lock that a list has, or would get now; see `PackageImages`. Problems `packages-unavailable` and
+   * `packages-delayed`.
+   */
+  resolve(list: JoinedPackages, limits: ResolvePackages): Promise<ResolvedPackages>
+  /** Throws the Problem `packages-unavailable` if agents of this mesh have no images of their own. */
+  requireImages(): void
+  /**
+   * Builds the image with this lock and stores the lock of the list. Problem `conflict` if the list has another lock,
+   * and the problems of `resolve`.
+   */
+  buildLocked(list: JoinedPackages, lock: PackageLock): Promise<void>
   /** Returns the state of the last build of a list since the mesh started. */
   stateOf(key: string): BuildState
 }
@@ -105,6 +126,43 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
     listOf,
     keyOf,
     lockOf: locks.read,
+    listWith: (agentId, more) => joinPackages([...deps.fleetEvents.packageLists.ask(agentId), more]),
+    requireImages: () => {
+      if (deps.runtime.packages === null) throw cannotBuild(deps.runtime)
+    },
+    resolve: async (list, limits) => {
+      const { packages } = deps.runtime
+      if (packages === null) throw cannotBuild(deps.runtime)
+      const lock = await locks.read(packagesKey(list))
+      if (lock !== null) return { lock, files: filesOf(lock), registries: [] }
+      try {
+        return await packages.resolve(list, limits)
+      } catch (error) {
+        limits.signal?.throwIfAborted()
+        throw failures.failed(packagesKey(list), error, { isRebuild: true })
+      }
+    },
+    buildLocked: async (list, lock) => {
+      const { packages } = deps.runtime
+      if (packages === null) throw cannotBuild(deps.runtime)
+      const key = packagesKey(list)
+      const requireSame = async (): Promise<void> => {
+        const stored = await locks.read(key)
+        if (stored === null || lockDigest(stored) === lockDigest(lock)) return
+        throw new Problem('conflict', {
+          detail:
+            'another lock of this list of packages was stored since the request; request the packages again',
+        })
+      }
+      await requireSame()
+      const progress: ReportStep = (step) => deps.log.info({}, step)
+      const made = await packages.ensure(list, { lock, progress }).catch((error: unknown) => {
+        throw failures.failed(key, error, { isRebuild: true })
+      })
+      await requireSame()
+      await locks.keep(key, made, { renew: false })
+      ended.set(key, { state: 'ready', detail: '' })
+    },
     imageOf: async (agentId, signal) => {
       const list = listOf(agentId)
       if (isWithoutPackages(list)) return { id: null, mark: '' }
@@ -154,6 +212,20 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
       )
     },
   }
+}
+
+/** The files of a stored lock, whose sizes were not kept. */
+function filesOf({ apt, pip, npm }: PackageLock): ResolvedPackages['files'] {
+  const file = { bytes: null }
+  return [
+    ...apt.map((one) => ({ ...file, kind: 'apt' as const, ...named(one), digest: `sha256:${one.sha256}` })),
+    ...pip.map((one) => ({ ...file, kind: 'pip' as const, ...named(one), digest: `sha256:${one.sha256}` })),
+    ...npm.map((one) => ({ ...file, kind: 'npm' as const, ...named(one), digest: one.integrity })),
+  ]
+}
+
+function named({ name, version }: { readonly name: string; readonly version: string }) {
+  return { name, version }
 }
 
 function lackWords({ kind, isolates }: Pick<SandboxRuntime, 'kind' | 'isolates'>): string {

@@ -20,6 +20,10 @@ const namedMax = 5
  * A larger agent starts if the sum fits.
  */
 export interface MachineRoom {
+  /** Returns what agents may use of the machine; null if a scheduler decides or nothing limits agents. */
+  capacity(): Capacity | null
+  /** Throws the Problem `size-unavailable` if the machine is too small for the size. */
+  requirePossible(agentId: string, size: AgentSize): void
   /**
    * Counts the agent until the returned function is called, and then for as long as its sandbox runs. Problems
    * `machine-full` if the agent has to wait, `size-unavailable` if the machine is too small for it.
@@ -55,6 +59,14 @@ export function createMachineRoom(deps: {
   }
 
   return {
+    capacity: () => {
+      const capacity = deps.capacity()
+      return capacity && { ...capacity, memoryBytes: capacity.memoryBytes - reserveBytes }
+    },
+    requirePossible: (agentId, size) => {
+      const capacity = deps.capacity()
+      if (capacity !== null) requirePossible(agentId, size, capacity)
+    },
     enter: ({ agentId, kind, size }) => {
       const { memoryLimitBytes: bytes } = size
       const isLarger = bytes > agentSize(kind).memoryLimitBytes
