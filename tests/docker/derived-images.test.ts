@@ -4,6 +4,8 @@ import * as z from 'zod'
 import { packageImagesConformance } from '../../packages/fleet/src/sandbox/package-images.conformance.ts'
 import { unlessStatus } from '../../packages/fleet/src/sandbox/docker/unless-status.ts'
 import { registriesFolderOf } from '../../packages/fleet/src/sandbox/packages/fetch-packages.ts'
+import { agentSize } from '../../packages/fleet/src/sandbox/sandbox-spec.ts'
+import { joinPackages, toolboxNames } from '../../packages/protocol/src/agent-packages.ts'
 import { namesIn } from '../../packages/foundation/src/config/atomic-file.ts'
 import { openPrivateRegistry, pryingScript } from './private-registry.ts'
 import { engineOfThisMachine, packageSources, useDockerHome, withEngine } from './sandbox-lane.ts'
@@ -91,6 +93,7 @@ withEngine(
         const { run } = home()
         expect((await run(state, 'hello')).text).toContain('Hello, world!')
         expect((await run(state, 'semver 1.2.3')).text.trim()).toBe('1.2.3')
+        expect((await run(state, 'cat /proc/1/oom_score_adj')).text.trim()).toBe('300')
         expect((await run(state, 'id -u; touch /opt/flotilla/packages/x 2>&1')).text).toMatch(
           /1000\n.*Read-only/,
         )
@@ -152,6 +155,37 @@ withEngine(
         expect((await home().run(state, places)).text).not.toContain(registry.token)
       },
     )
+
+    it('the programs of each toolbox work in an agent', { timeout: 1_200_000 }, async () => {
+      const list = joinPackages([{ toolboxes: [...toolboxNames], pip: ['six'] }])
+      const { files, lock } = await images().resolve(list, {
+        downloadMaxBytes: 1024 ** 3,
+        timeoutMs: 10 * 60_000,
+      })
+      expect(files.filter(({ bytes }) => bytes === null)).toEqual([])
+      const { id } = await images().ensure(list, { lock, progress })
+      const state = await home().start({
+        agentId: 'tooled',
+        image: id,
+        ...agentSize('worker', { memory_mb: 1024, cpus: 2, tmp_mb: 400 }),
+      })
+      const text = async (command: string) => (await home().run(state, command)).text.trim()
+      expect(await text('pnpm --version && yarn --version')).toMatch(/^\d+\.\d+.*\n\d+\.\d+/)
+      expect(await text('python3 -c "import six; print(six.PY3)"')).toBe('True')
+      expect(await text('cd /data && python3 -m venv v && v/bin/python -m pip --version')).toContain(
+        '/data/v/',
+      )
+      expect(
+        await text(
+          'mkdir -p /data/c && cd /data/c && printf "int main(){return 42;}" > x.c && printf "x: x.c\\n\\tcc -o x x.c\\n" > Makefile && make -s x && ./x; echo $?',
+        ),
+      ).toBe('42')
+      expect(
+        await text(
+          'mkdir -p /data/g && cd /data/g && printf "package main\\nfunc main(){println(40+2)}" > m.go && go run m.go 2>&1; go env GOMODCACHE GOCACHE',
+        ),
+      ).toBe('42\n/data/go/pkg/mod\n/data/.cache/go-build')
+    })
 
     it('a name that apt lacks is named', { timeout: 600_000 }, async () => {
       const list = { apt: ['no-such-package-here'], npm: [], pip: [] }

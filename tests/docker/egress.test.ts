@@ -141,6 +141,27 @@ withEngine(
       expect(said).toBe('exit code 0\ninstalled from outside\n')
     })
 
+    it('npm installs from its cache below /data after a restart, without a request', async () => {
+      const common = `--cafile ../site.pem --registry ${tls()}/npm/ --no-audit --no-fund --no-update-notifier`
+      const first = await inside(
+        'clerk',
+        `mkdir -p cached && cd cached && npm install ${common} far-package >npm.log 2>&1; node -p "require('far-package')" || cat npm.log`,
+        300,
+      )
+      expect(first).toBe('exit code 0\ninstalled from outside\n')
+      await mesh.call(meshHumanEndpoints.agentRestart, { params: { id: 'clerk' } })
+      const { length } = site.requests
+      const second = await inside(
+        'clerk',
+        `cd cached && rm -r node_modules && npm ci --offline ${common} >npm.log 2>&1; node -p "require('far-package')" || cat npm.log; ls /data/.npm/_cacache | head -1; env | grep -E '^(PIP_CACHE_DIR|CARGO_HOME|GOPATH|UV_CACHE_DIR)=' | sort`,
+        300,
+      )
+      expect(second).toBe(
+        'exit code 0\ninstalled from outside\ncontent-v2\nCARGO_HOME=/data/.cargo\nGOPATH=/data/go\nPIP_CACHE_DIR=/data/.cache/pip\nUV_CACHE_DIR=/data/.cache/uv\n',
+      )
+      expect(site.requests).toHaveLength(length)
+    })
+
     it('the egress proxy is taken by Node’s fetch', async () => {
       const said = await inside(
         'clerk',

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { aSpec } from '../sandbox-runtime.conformance.ts'
 import { sandboxSizes } from '../sandbox-spec.ts'
-import { agentCommand, containerOptions, volumeName, type ContainerGround } from './container-options.ts'
+import {
+  agentCommand,
+  containerOptions,
+  killedFirst,
+  volumeName,
+  type ContainerGround,
+} from './container-options.ts'
 import { logText } from '../engine/log-text.ts'
 import { seedEntries } from './seed-entries.ts'
 
@@ -43,6 +49,13 @@ describe('containerOptions', () => {
       Memory: 134_217_728,
       MemorySwap: 134_217_728,
     })
+  })
+
+  it('the kernel ends agents before the mesh and the engine, and builds and their own programs before agents', () => {
+    const agent = containerOptions(ground, aSpec({ briefingDirectory: '/b' })).HostConfig?.OomScoreAdj ?? 0
+    expect(agent).toBeGreaterThan(0)
+    expect(agent).toBeLessThan(500)
+    expect(killedFirst.build).toBeGreaterThan(agent)
   })
 
   it('no file can be larger than all of /data, or all of /tmp', () => {
@@ -92,6 +105,12 @@ describe('containerOptions', () => {
       'NODE_COMPILE_CACHE=/opt/flotilla/compile-cache',
       'MALLOC_ARENA_MAX=1',
       'MALLOC_TRIM_THRESHOLD_=131072',
+      'npm_config_cache=/data/.npm',
+      'PIP_CACHE_DIR=/data/.cache/pip',
+      'UV_CACHE_DIR=/data/.cache/uv',
+      'CARGO_HOME=/data/.cargo',
+      'GOPATH=/data/go',
+      'GOTMPDIR=/data',
     ])
   })
 

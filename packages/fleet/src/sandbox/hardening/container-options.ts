@@ -74,6 +74,13 @@ export function hardenedHost(
   }
 }
 
+/**
+ * Added to the out-of-memory score of all processes of a container, in ‰ of all memory. Limits of agents together may be
+ * larger than the memory of the machine: then the kernel ends builds first, then agents, and the mesh and the engine
+ * last. The agent's own programs get more (`program-priority.ts`), and no process of a container can lower its score.
+ */
+export const killedFirst = { agent: 300, build: 800 } as const
+
 function containerHost(ground: ContainerGround, size: WallSize): Dockerode.HostConfig {
   return {
     CapDrop: ['ALL'],
@@ -82,6 +89,7 @@ function containerHost(ground: ContainerGround, size: WallSize): Dockerode.HostC
     PidsLimit: size.pidsLimit,
     Memory: size.memoryLimitBytes,
     MemorySwap: size.memoryLimitBytes,
+    OomScoreAdj: killedFirst.agent,
     CpuPeriod: size.cpu.periodUs,
     CpuQuota: size.cpu.quotaUs,
     Tmpfs: {
@@ -220,13 +228,20 @@ export function agentCommand(memoryLimitBytes: number): readonly string[] {
 
 /**
  * Environment of every agent. By default the C library keeps freed memory, in one arena per thread and up to a
- * growing limit. One arena and a fixed limit save an operator 10 of its 128 MB.
+ * growing limit. One arena and a fixed limit save an operator 10 of its 128 MB. Caches of package managers are below
+ * `/data`, so that they survive a restart; Go runs programs from its folder for temporary files, and none runs from /tmp.
  */
 export const fixedEnvironment = {
   HOME: '/data',
   NODE_COMPILE_CACHE: '/opt/flotilla/compile-cache',
   MALLOC_ARENA_MAX: '1',
   MALLOC_TRIM_THRESHOLD_: '131072',
+  npm_config_cache: '/data/.npm',
+  PIP_CACHE_DIR: '/data/.cache/pip',
+  UV_CACHE_DIR: '/data/.cache/uv',
+  CARGO_HOME: '/data/.cargo',
+  GOPATH: '/data/go',
+  GOTMPDIR: '/data',
 } as const
 
 export function agentLabels(homeId: string, spec: SandboxSpec): Record<string, string> {

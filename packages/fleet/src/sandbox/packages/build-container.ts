@@ -4,7 +4,7 @@ import type Dockerode from 'dockerode'
 import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
 import { ulimitsOf } from '../engine/engine-dialect.ts'
-import { guardedNode, labelKeys } from '../hardening/container-options.ts'
+import { guardedNode, killedFirst, labelKeys } from '../hardening/container-options.ts'
 import { isStatus } from '../image/engine-images.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { readTar } from '../read-tar.ts'
@@ -214,6 +214,7 @@ async function buildHost(
     SecurityOpt: ['no-new-privileges'],
     Memory: memoryBytes,
     MemorySwap: memoryBytes,
+    OomScoreAdj: killedFirst.build,
     PidsLimit: buildLimits.pids,
     CpuPeriod: cpuPeriodUs,
     CpuQuota: Math.floor(cpuPeriodUs * Math.min(buildLimits.cpus, engine.cpus)),
