@@ -75,7 +75,7 @@ export interface EgressNeeds {
   readonly rates: RateLimits
   readonly agents: Pick<Agents, 'registry' | 'connection'>
   readonly runs: Pick<Runs, 'lifecycle' | 'holdLease' | 'queries'>
-  readonly approvals: Pick<ApprovalDesk, 'ask' | 'addKind'>
+  readonly approvals: Pick<ApprovalDesk, 'ask' | 'addKind' | 'ofCall'>
   /** The owner's policy, which every exit asks after the guard. */
   readonly checkEffect: PolicyChecks
   readonly effects: Pick<EffectOnce, 'outside' | 'wasBegun'>

@@ -1,6 +1,7 @@
 import { agentSettingsSchema } from '@flotilla/foundation/config'
 import { agentSizeBounds, agentSizeNames, agentSizeSchema } from '@flotilla/protocol/agent-size'
 import type { AgentSizeSet } from '@flotilla/protocol/agent-size'
+import { Problem } from '@flotilla/protocol/problem'
 import { expect, test } from 'vitest'
 import type { Caller, HumanCaller } from '../../../identity/src/access/index.ts'
 import { createIdentityEvents } from '../../../identity/src/events/identity-events.ts'
@@ -29,6 +30,13 @@ function sized(set?: AgentSizeSet) {
     },
     identityEvents,
     registry: { find: (id: string) => (id === 'nobody' ? undefined : { id, kind: 'worker' }) as never },
+    room: {
+      capacity: () => null,
+      requirePossible: (_agentId, { memoryLimitBytes }) => {
+        if (memoryLimitBytes > 4096 * 1024 * 1024)
+          throw new Problem('size-unavailable', { detail: 'too large' })
+      },
+    },
   })
   return { sizes, edits, rows }
 }
@@ -81,6 +89,13 @@ test('the size of an agent that agents created is refused, and the refusal names
     repair: 'Change the size of root.',
   })
   expect(edits).toEqual([])
+})
+
+test('a size that the machine does not have is refused and writes nothing', async () => {
+  const { sizes, edits, rows } = sized()
+  const size = { memory_mb: 8192 }
+  await expect(sizes.set(owner, 'root', { size })).rejects.toMatchObject({ code: 'size-unavailable' })
+  expect([edits, rows]).toEqual([[], []])
 })
 
 test('only a person at the terminal or the dashboard changes a size', async () => {

@@ -8,14 +8,23 @@ import { actorOf, requireAtTerminal } from '@flotilla/identity/access'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { rootOf } from '@flotilla/identity/events'
 import type { IdentityEvents } from '@flotilla/identity/events'
-import type { AgentRegistry } from '../agents/index.ts'
+import type { AgentRegistry, Fleet } from '../agents/index.ts'
 import { agentSize } from '../sandbox/index.ts'
-import type { AgentSize } from '../sandbox/index.ts'
+import type { AgentSize, Capacity } from '../sandbox/index.ts'
 
-/** The sizes of agents as people see and change them. Problems `denied`, `human-only`, `unknown-agent`, `conflict`. */
+/** The sizes of agents, and their change by a person. Problem `unknown-agent`. */
 export interface AgentSizes {
+  /** Returns what the owner set for an agent, and the size that follows. */
+  of(agentId: string): { readonly set: AgentSizeSet; readonly size: AgentSize }
+  /** Returns the size of an agent after a change. Problem `size-unavailable` if the machine is too small for it. */
+  possible(agentId: string, set: AgentSizeSet): AgentSize
+  /** Returns what agents may use of the machine; null if it is unknown. */
+  capacity(): Capacity | null
   view(caller: Caller, agentId: string): AgentSizeView
-  /** Replaces the size of an agent from its next start on, if its setting is still `seen`, where that is given. */
+  /**
+   * Replaces the size of an agent from its next start on, if its setting is still `seen`, where that is given.
+   * Problems `denied`, `human-only`, `conflict`, `size-unavailable`.
+   */
   set(
     caller: Caller,
     agentId: string,
@@ -29,24 +38,44 @@ export function createAgentSizes(deps: {
   readonly identityEvents: Pick<IdentityEvents, 'makersOf'>
   readonly settingsFile: Pick<SettingsFile, 'current' | 'editAll'>
   readonly registry: Pick<AgentRegistry, 'find'>
+  readonly room: Pick<Fleet['room'], 'capacity' | 'requirePossible'>
 }): AgentSizes {
-  const { guard, journal, identityEvents, settingsFile, registry } = deps
+  const { guard, journal, identityEvents, settingsFile, registry, room } = deps
 
-  function viewOf(agentId: string): AgentSizeView {
+  function kindOf(agentId: string) {
     const record = registry.find(agentId)
-    if (!record) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
+    if (!record) throw new Problem('unknown-agent', { detail: `there is no agent ${agentId.slice(0, 64)}` })
+    return record.kind
+  }
+
+  function sizeOf(agentId: string) {
+    const kind = kindOf(agentId)
     const root = rootOf(identityEvents, agentId)
     const set = agentSettingsOf(settingsFile.current(), root).size ?? {}
+    return { kind, root, set, size: agentSize(kind, set) }
+  }
+
+  function viewOf(agentId: string): AgentSizeView {
+    const { kind, root, set, size } = sizeOf(agentId)
     return {
       agent_id: agentId,
       set_at: root,
       set,
-      size: inUnits(agentSize(record.kind, set)),
-      preset: inUnits(agentSize(record.kind)),
+      size: inUnits(size),
+      preset: inUnits(agentSize(kind)),
     }
   }
 
+  function possible(agentId: string, set: AgentSizeSet): AgentSize {
+    const size = agentSize(kindOf(agentId), set)
+    room.requirePossible(agentId, size)
+    return size
+  }
+
   return {
+    of: sizeOf,
+    possible,
+    capacity: room.capacity,
     view: (caller, agentId) => {
       guard(caller, { do: 'view-fleet' })
       return viewOf(agentId)
@@ -60,6 +89,7 @@ export function createAgentSizes(deps: {
           detail: `agent ${agentId} was created by agents, and has the size of ${root}`,
           repair: `Change the size of ${root}.`,
         })
+      possible(agentId, size)
       const value = Object.fromEntries(
         Object.entries(size).flatMap(([name, limit]) =>
           limit === undefined ? [] : [[name, limit] as const],

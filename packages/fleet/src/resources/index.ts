@@ -5,21 +5,19 @@ import type { MeshModule } from '@flotilla/identity/kernel'
 import type { Agents } from '../agents/index.ts'
 import type { FleetKernel } from '../events/index.ts'
 import { createAgentSizes } from './agent-sizes.ts'
+import type { AgentSizes } from './agent-sizes.ts'
 import { createManagePackages } from './manage-packages.ts'
 import type { ManagePackages } from './manage-packages.ts'
-import { createManageSizes } from './manage-sizes.ts'
-import type { ManageSizes } from './manage-sizes.ts'
 import { resourcesPeopleRoutes } from './people.routes.ts'
 
 export { joinedList } from './joined-list.ts'
 export type { GrantedPackages, ManagePackages } from './manage-packages.ts'
-export { isSameSize } from './manage-sizes.ts'
-export type { ManageSizes } from './manage-sizes.ts'
+export type { AgentSizes } from './agent-sizes.ts'
 
 /** What a person grants to agents. */
 export interface Resources {
   readonly packages: Pick<ManagePackages, 'grant'>
-  readonly sizes: ManageSizes
+  readonly sizes: AgentSizes
 }
 
 /** Creates the resources module: what the owner gives to agents, such as packages in their images. */
@@ -37,10 +35,9 @@ export function resourcesModule(
   })
   const shared = { ...kernel, ...agents.registry, settingsFile }
   const packages = createManagePackages({ ...shared, ...agents })
-  const sizes = createManageSizes({ ...shared, ...agents })
-  const agentSizes = createAgentSizes({ ...kernel, ...agents, settingsFile })
+  const sizes = createAgentSizes({ ...shared, ...agents })
   return {
     api: { packages, sizes },
-    routes: { people: (surface) => resourcesPeopleRoutes(surface, { packages, sizes: agentSizes }) },
+    routes: { people: (surface) => resourcesPeopleRoutes(surface, { packages, sizes }) },
   }
 }

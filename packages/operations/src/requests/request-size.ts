@@ -1,27 +1,21 @@
+import { agentSizeSchema, isSameAgentSize } from '@flotilla/protocol/agent-size'
+import type { AgentSizeSet } from '@flotilla/protocol/agent-size'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import { sizeApprovalKind } from '@flotilla/protocol/resource-requests-api'
 import type { resourceRequestApi } from '@flotilla/protocol/resource-requests-api'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { quoted } from '@flotilla/protocol/shown-text'
-import type { AgentSizeSettings } from '@flotilla/foundation/config'
 import type { Guard } from '@flotilla/identity/access'
 import { rootOf } from '@flotilla/identity/events'
 import type { IdentityEvents } from '@flotilla/identity/events'
 import type { AgentCaller } from '@flotilla/identity/http'
-import { isSameSize } from '@flotilla/fleet/resources'
-import type { ManageSizes } from '@flotilla/fleet/resources'
+import type { AgentSizes } from '@flotilla/fleet/resources'
 import type { AgentSize } from '@flotilla/fleet/sandbox'
 import type { ApprovalDesk, ApprovalKind, RequestedApproval } from '@flotilla/work/approvals'
 import * as z from 'zod'
 
 const mb = 1024 * 1024
-const setSchema = z.strictObject({
-  memory_mb: z.number().optional(),
-  cpus: z.number().optional(),
-  pids: z.number().optional(),
-  tmp_mb: z.number().optional(),
-})
 const argsSchema = z.strictObject({
   /** The agent whose size changes, and the agent that asks. */
   agent_id: agentIdSchema,
@@ -29,15 +23,15 @@ const argsSchema = z.strictObject({
   /** Whether the agent asks for itself or for its root ancestor, whose size it has. */
   for_itself: z.boolean(),
   /** What the owner set before, and what is set then. */
-  from: setSchema,
-  to: setSchema,
+  from: agentSizeSchema,
+  to: agentSizeSchema,
   reason: z.string(),
 })
 
 type Wanted = z.output<(typeof resourceRequestApi)['sizeRequest']['request']>
 
 interface SizeDeps {
-  readonly sizes: ManageSizes
+  readonly sizes: AgentSizes
   /** The highest use of the last hour as a sentence; null if nothing was measured. */
   readonly useOf: (agentId: string) => string | null
 }
@@ -53,7 +47,7 @@ export function sizeApproval({ sizes, useOf }: SizeDeps): ApprovalKind {
     describe: (args) => {
       const { agent_id: agentId, asked_by: asker, from, to, reason } = argsSchema.parse(args)
       const now = sizes.of(agentId)
-      if (!isSameSize(now.set, from))
+      if (!isSameAgentSize(now.set, from))
         throw new Problem('conflict', {
           detail: `the size of agent ${agentId} was changed since the request; request another size again`,
         })
@@ -75,13 +69,13 @@ export function sizeApproval({ sizes, useOf }: SizeDeps): ApprovalKind {
     },
     carryOut: async (person, args) => {
       const { agent_id: agentId, from, to } = argsSchema.parse(args)
-      await sizes.set(person, agentId, { from, to })
+      await sizes.set(person, agentId, { size: to, seen: from })
       return doneWords(agentId)
     },
     ifCutOff: 'again',
     wasDone: (args) => {
       const { agent_id: agentId, to } = argsSchema.parse(args)
-      return isSameSize(sizes.of(agentId).set, to) ? doneWords(agentId) : null
+      return isSameAgentSize(sizes.of(agentId).set, to) ? doneWords(agentId) : null
     },
   }
 }
@@ -106,8 +100,8 @@ export function createRequestSize(
     // The size of the root ancestor applies to all agents that it created.
     const agentId = rootOf(deps.identityEvents, named)
     const from = sizes.of(agentId).set
-    const to: AgentSizeSettings = { ...from, ...defined(change) }
-    if (isSameSize(from, to))
+    const to: AgentSizeSet = { ...from, ...defined(change) }
+    if (isSameAgentSize(from, to))
       throw new Problem('conflict', { detail: `agent ${agentId} has this size already; name another one` })
     sizes.possible(agentId, to)
     const args = {
@@ -123,7 +117,7 @@ export function createRequestSize(
 }
 
 /** Returns the members that are set. Pure. */
-function defined(size: AgentSizeSettings): Record<string, number> {
+function defined(size: AgentSizeSet): Record<string, number> {
   return Object.fromEntries(
     Object.entries(size).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
