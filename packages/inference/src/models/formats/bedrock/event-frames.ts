@@ -5,6 +5,7 @@ import { unreadable } from '../answer/unreadable.ts'
 const frameMaxBytes = 16 * 1024 * 1024
 /** Lengths of the frame and of its headers, and the checksum of both. */
 export const preludeBytes = 12
+/** The checksum at the end of a frame. */
 const checksumBytes = 4
 
 /** One message of Amazon's binary event stream (`application/vnd.amazon.eventstream`). */
