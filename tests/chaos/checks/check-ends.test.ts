@@ -18,7 +18,7 @@ function ended(number: number, changes: Partial<MeshInstance> = {}): MeshInstanc
 
 const saying = (code: string) => ({ lines: [{ at: 1, said: { problem: { code } } }] })
 
-test('a start that the storage refused is no finding, and any other end that nobody caused is one', () => {
+test('a start that the storage refused is no finding, and any other end that the test did not cause is one', () => {
   const instances = [
     ended(1, { killed: true }),
     ended(2, saying('disk-full')),

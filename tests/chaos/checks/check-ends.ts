@@ -14,7 +14,7 @@ export interface OwnEnds {
   readonly broken: readonly MeshInstance[]
 }
 
-/** Sorts the processes that nobody killed; the last one was asked to end. Pure. */
+/** Sorts the processes that the test did not kill; the last one was asked to end. Pure. */
 export function ownEnds(instances: readonly MeshInstance[]): OwnEnds {
   const own = instances.slice(0, -1).filter(({ killed }) => !killed)
   const starts = own.filter(({ readyAt }) => readyAt === null)
