@@ -109,7 +109,8 @@ test.each([
   [14, 'storage-failing'],
   [5, 'storage-failing'],
   [19, null],
-  [11, null],
+  [11, 'storage-failing'],
+  [267, 'storage-failing'],
 ])('the result code %i of SQLite is %s', (code, fault) => {
   expect(storageFaultOf(sqliteError(code))).toBe(fault)
 })

@@ -20,6 +20,7 @@ const sqliteFaults: Readonly<Record<number, StorageFault>> = {
   5: 'storage-failing', // SQLITE_BUSY: another program holds the database
   8: 'storage-failing', // SQLITE_READONLY
   10: 'storage-failing', // SQLITE_IOERR
+  11: 'storage-failing', // SQLITE_CORRUPT: also reported when the disk fails to read a page that is undamaged
   13: 'disk-full', // SQLITE_FULL
   14: 'storage-failing', // SQLITE_CANTOPEN
 }
