@@ -504,6 +504,7 @@ const unprovedWrites: Readonly<Record<string, string>> = {
   'DELETE /api/egress/inspection/{host}': 'makes the host a tunnel again, as every other host is',
   'PUT /api/egress/inspection/{host}':
     'sends nothing anywhere: requests to the host are decided more strictly',
+  'PUT /api/egress/tunnels/{host}': 'makes the host a tunnel, as every host is that no owner named',
   'DELETE /api/blackboard/{*key}': 'its history keeps what stood there',
   'DELETE /api/recording': 'gives conversations to who may read them anyway',
   'PATCH /api/webhooks/{id}': 'asked in the use case where signatures are no longer wanted',
