@@ -148,7 +148,7 @@ export interface InspectionHarness extends ProxyHarness {
 export async function anInspectingProxy(
   options: ProxyHarnessOptions & {
     readonly hosts: readonly string[]
-    readonly outside: Authority
+    readonly outside: Pick<Authority, 'certificate'>
     readonly takeTurn?: InspectedServerDeps['takeTurn']
     readonly ask?: InspectedServerDeps['ask']
     readonly stalledStreamMs?: number
