@@ -22,18 +22,21 @@ export const http2Limits = {
   headerTableBytes: 4096,
   /** The maximum number of parameters of one SETTINGS frame. */
   settingsPerFrameMax: 16,
-  /** How much memory Node may use for one connection, in megabytes; new streams are refused above it. */
-  sessionMemoryMegabytes: 8,
+  /** How much memory Node may use for one connection, in bytes; new streams are refused above it. */
+  sessionMemoryMaxBytes: 8 * 1024 * 1024,
   /** How many invalid frames, such as DATA frames without bytes, are accepted before the connection ends. */
   invalidFramesMax: 100,
-  /** How many streams a client may reset at once, and how many a second afterwards, before the connection ends. */
-  resetsBurst: 100,
+  /** How many streams a client may reset at once before the connection ends. */
+  resetsMax: 100,
+  /** How many streams a second a client may reset after the first ones. */
   resetsPerSecond: 10,
-  /** How many PING and SETTINGS frames may arrive at once, and how many a second afterwards. */
-  controlFramesBurst: 100,
+  /** How many PING and SETTINGS frames may arrive at once before the connection ends. */
+  controlFramesMax: 100,
+  /** How many PING and SETTINGS frames a second may arrive after the first ones. */
   controlFramesPerSecond: 10,
-  /** How many requests may be refused at once, and how many a second afterwards, before the connection ends. */
-  refusedBurst: 50,
+  /** How many requests of one connection may be refused at once before it ends. */
+  refusedMax: 50,
+  /** How many requests a second may be refused after the first ones. */
   refusedPerSecond: 5,
   /** How many interim answers (1xx) of a server are ignored for one request. */
   interimAnswersMax: 10,
@@ -45,7 +48,7 @@ export const http2Limits = {
 const ofBothSides = {
   maxHeaderListPairs: http2Limits.headerFieldsMax,
   maxSettings: http2Limits.settingsPerFrameMax,
-  maxSessionMemory: http2Limits.sessionMemoryMegabytes,
+  maxSessionMemory: http2Limits.sessionMemoryMaxBytes / 1024 ** 2,
   maxSessionInvalidFrames: http2Limits.invalidFramesMax,
   maxSessionRejectedStreams: http2Limits.rejectedStreamsMax,
 } satisfies ClientSessionOptions & ServerOptions
@@ -53,7 +56,7 @@ const ofBothSides = {
 /** The options of a session with a program. */
 export const programSessionOptions: ServerOptions = {
   ...ofBothSides,
-  streamResetBurst: http2Limits.resetsBurst,
+  streamResetBurst: http2Limits.resetsMax,
   streamResetRate: http2Limits.resetsPerSecond,
   settings: {
     headerTableSize: http2Limits.headerTableBytes,
@@ -87,7 +90,7 @@ export function sizeOfFields(raw: readonly string[]): number {
 
 /** Ends a session whose other side sends more PING and SETTINGS frames than it needs; each costs an answer. */
 export function boundControlFrames(session: Http2Session, clock: Pick<Clock, 'now'>): void {
-  const { controlFramesBurst: burst, controlFramesPerSecond: perSecond } = http2Limits
+  const { controlFramesMax: burst, controlFramesPerSecond: perSecond } = http2Limits
   const allowed = createBurst({ burst, perSecond, clock })
   const count = () => {
     if (!allowed() && !session.destroyed) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)

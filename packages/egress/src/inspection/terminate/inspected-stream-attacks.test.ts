@@ -217,7 +217,7 @@ describe('floods of an HTTP/2 connection', () => {
       ])
     })
     expect(attacker.reader.isClosed()).toBe(true)
-    expect(attacker.requests.length).toBeLessThanOrEqual(http2Limits.resetsBurst + http2Limits.streamsMax)
+    expect(attacker.requests.length).toBeLessThanOrEqual(http2Limits.resetsMax + http2Limits.streamsMax)
   })
 
   test('streams beyond the maximum are reset, and many of them end the connection', async () => {
@@ -241,7 +241,7 @@ describe('floods of an HTTP/2 connection', () => {
     await flood(attacker, (round) => attacker.open(round * 2 + 1, wrong))
     expect(attacker.reader.isClosed()).toBe(true)
     const answers = attacker.reader.frames.filter(({ type }) => type === frameTypes.headers)
-    expect(answers.length).toBeLessThanOrEqual(http2Limits.refusedBurst + http2Limits.streamsMax)
+    expect(answers.length).toBeLessThanOrEqual(http2Limits.refusedMax + http2Limits.streamsMax)
     expect(attacker.requests).toEqual([])
   })
 

@@ -76,7 +76,7 @@ export function createServeStreams(deps: {
   return (client, session) => {
     if (client.destroyed) return
     server.once('session', (opened: ServerHttp2Session) => {
-      const { refusedBurst: burst, refusedPerSecond: perSecond } = http2Limits
+      const { refusedMax: burst, refusedPerSecond: perSecond } = http2Limits
       const mayBeRefused = createBurst({ burst, perSecond, clock: deps.clock })
       let streams = 0
       opened.on('error', () => {})
