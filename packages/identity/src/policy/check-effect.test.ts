@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
+import { Problem } from '../../../protocol/src/problem.ts'
 import { createCheckEffect } from './check-effect.ts'
 import { snapshotOf } from './policy-file.ts'
 
@@ -61,6 +62,18 @@ describe('the check of an effect', () => {
         detail: { tool: 'mcp', verdict: 'deny', rule: 'r', line: 2, reason: 'No.', skipped: 0 },
       },
     ])
+  })
+
+  test('a refusal names rule and line as far as there are any', () => {
+    const extraOf = (text: string) => {
+      try {
+        return aCheck(text).check(scout, notice)
+      } catch (error) {
+        return error instanceof Problem ? error.extra : error
+      }
+    }
+    expect(extraOf(rule('{ agent: scout }', 'deny'))).toEqual({ rule: 'r', line: 2 })
+    expect(extraOf('rule: 1')).toEqual({ line: 1 })
   })
 
   test('a record has nothing that is hidden or absent, and long texts are cut', () => {

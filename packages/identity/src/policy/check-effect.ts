@@ -128,8 +128,7 @@ export function createCheckEffect(deps: {
       record(actor, refusal, { action: 'policy.denied', skipped })
     }
     const { rule, line } = decision
-    const by =
-      rule === null ? '' : ` (rule ${rule}${line === null ? '' : `, config/policy.yaml line ${line}`})`
+    const by = rule === null ? '' : ` (rule ${rule}, config/policy.yaml line ${line})`
     throw new Problem('policy-denied', {
       detail: `${decision.reason}${by}${instead === '' ? '' : `; ${instead}`}`,
       extra: { ...(rule === null ? {} : { rule }), ...(line === null ? {} : { line }) },

@@ -101,11 +101,9 @@ export function compileRule(
   if (written.excepts !== undefined && verdict !== 'allow')
     return { fault: `the rule ${name} has excepts, which only a rule with the verdict allow may have` }
   const isStrict = verdict !== 'allow'
-  const tests = fieldTests(match, isStrict)
   const condition = when === undefined ? null : compileCondition(when)
   if (condition !== null && 'fault' in condition)
     return { fault: `when of the rule ${name}: ${condition.fault}` }
-  if (condition !== null) tests.push(conditionTest(condition, isStrict))
   return {
     name,
     verdict,
@@ -115,13 +113,23 @@ export function compileRule(
     when: when ?? null,
     excepts: written.excepts ?? [],
     conditionKeys: condition?.keys ?? new Map(),
-    matches: (asked) => {
-      for (const test of tests) {
-        const result = test(asked)
-        if (result === false || (result === 'hidden' && !isStrict)) return false
-      }
-      return true
-    },
+    matches: compileMatch(match, isStrict, condition === null ? [] : [conditionTest(condition, isStrict)]),
+  }
+}
+
+/** Compiles the fields of a match, and further tests. A strict match holds also for hidden values. */
+export function compileMatch(
+  match: Match,
+  isStrict: boolean,
+  more: readonly FieldTest[] = [],
+): PolicyRule['matches'] {
+  const tests = [...fieldTests(match, isStrict), ...more]
+  return (asked) => {
+    for (const test of tests) {
+      const result = test(asked)
+      if (result === false || (result === 'hidden' && !isStrict)) return false
+    }
+    return true
   }
 }
 

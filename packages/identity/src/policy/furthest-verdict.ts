@@ -1,4 +1,4 @@
-import { askedEffect, compileRule } from './compile-rule.ts'
+import { askedEffect, compileMatch } from './compile-rule.ts'
 import type { AskedEffect, PolicyRule } from './compile-rule.ts'
 import type { Effect, Verdict } from './effect.ts'
 import type { Match } from './policy-schema.ts'
@@ -28,9 +28,7 @@ export function createFurthestVerdict(
   // A rule about a field that differs from effect to effect matches none without it. A condition may hold for this
   // credential alone, and not if the effect has a further one.
   const always = rules.filter(({ when }) => when === null)
-  const exceptions = rules
-    .filter(({ excepts }) => excepts.length > 0)
-    .map((rule) => ({ excepts: rule.excepts, mayMatch: matchesSome(rule) }))
+  const exceptions = rules.map((rule) => ({ excepts: rule.excepts, mayMatch: matchesSome(rule) }))
   return ({ isDomain = false, ...effect }) => {
     const asked = askedEffect(effect)
     const denied = always.find((rule) => rule.verdict === 'deny' && rule.matches(asked))
@@ -45,14 +43,10 @@ export function createFurthestVerdict(
 }
 
 /** Returns whether a rule matches some effect that goes to the place of an effect. */
-function matchesSome(rule: PolicyRule): (asked: AskedEffect, isDomain: boolean) => boolean {
-  const { name, verdict, reason, line, order, match } = rule
+function matchesSome({ match }: PolicyRule): (asked: AskedEffect, isDomain: boolean) => boolean {
   const loosened = (fields: readonly string[]): PolicyRule['matches'] => {
-    const kept = Object.fromEntries(
-      Object.entries(match).filter(([field]) => fields.includes(field)),
-    ) as Match
-    const loose = compileRule({ name, verdict, reason, match: { agent: ['*'], ...kept } }, { line, order })
-    return 'fault' in loose ? () => true : loose.matches
+    const kept = Object.fromEntries(Object.entries(match).filter(([field]) => fields.includes(field)))
+    return compileMatch(kept as Match, false)
   }
   const [atHost, atSomeHost] = [loosened(fixed), loosened(fixed.filter((field) => field !== 'host'))]
   return (asked, isDomain) => (isDomain ? atSomeHost(asked) : atHost(asked))

@@ -39,7 +39,7 @@ function known(node: ASTNode): Known {
       must: () => false,
     }
   }
-  if (node.op === 'value' && typeof node.args === 'boolean') {
+  if (typeof node.args === 'boolean') {
     const value = node.args
     return { may: () => value, must: () => value }
   }

@@ -4,7 +4,7 @@ import type { PolicyRule } from './compile-rule.ts'
 import { createDecideAsked } from './decide-effect.ts'
 import type { DecideEffect, Effect, EffectDetails } from './effect.ts'
 import { harnessCallPrefix } from './effect.ts'
-import { policyLimits, ruleSchema } from './policy-schema.ts'
+import { ruleSchema } from './policy-schema.ts'
 
 /** A rule as the owner would write it in config/policy.yaml. */
 export interface ProposedRule {
@@ -103,7 +103,7 @@ function namedToolCall({ mcpServer, mcpTool, credentials }: EffectDetails): Name
 function namedRequest({ mcpServer, host, method, path, credentials }: EffectDetails): Named | null {
   if (mcpServer !== undefined || host === undefined) return null
   if (typeof method !== 'string' || typeof path !== 'string') return null
-  if (path.includes('*') || path.length > policyLimits.patternMaxChars) return null
+  if (path.includes('*')) return null
   return { match: { host, method, path }, conditions: sameCredentials(credentials) }
 }
 
