@@ -208,4 +208,42 @@ describe('the check of an effect', () => {
     expect(check.explain('scout', notice, ['human']).verdict).toBe('allow')
     expect(journal.entries).toEqual([])
   })
+
+  test('a denied effect is not said to be possible in another way', () => {
+    const { check } = aCheck(rule('{ tool: browser }', 'deny'))
+    expect(() => check.requireAllowed(scout, notice, 'do this instead')).toThrow(
+      denied('No. (rule r, config/policy.yaml line 2)'),
+    )
+    const asking = aCheck(rule('{ tool: browser }', 'ask')).check
+    expect(() => asking.requireAllowed(scout, notice, '')).toThrow(
+      denied('No. (rule r, config/policy.yaml line 2)'),
+    )
+  })
+
+  test('the allowed effects of each rule are recorded by themselves', () => {
+    const { check, journal } = aCheck(`rules:
+  - { name: a, match: { tool: browser }, verdict: allow }
+  - { name: b, match: { tool: mcp }, verdict: allow }`)
+    check(scout, notice)
+    check(scout, { tool: 'mcp', mcpServer: 'crm', mcpTool: null })
+    expect(journal.entries.map(({ subject, detail }) => [subject, detail?.['rule']])).toEqual([
+      ['browser', 'a'],
+      ['crm', 'b'],
+    ])
+  })
+
+  test('an approved effect that is denied by now is recorded for its agent', () => {
+    const { check, journal } = aCheck(rule('{ tool: browser }', 'deny'))
+    expect(() => check.again({ agentId: 'scout', runId: 'run_7' }, notice)).toThrow('No.')
+    expect(journal.entries).toMatchObject([{ actor: 'agent:scout', action: 'policy.denied' }])
+  })
+
+  test('the strictest effect depends on the origins of the run, and people have none', () => {
+    const choices = [{ tool: 'harness_other' }, { tool: 'harness_edit' }] as const
+    const of = (origin: string) => aCheck(rule(`{ tool: harness_edit, origin: ${origin} }`, 'deny')).check
+    expect(of('human').strictest(withRun('run_7'), choices)).toBe(choices[0])
+    expect(of('webhook').strictest(withRun('run_7'), choices)).toBe(choices[1])
+    expect(of('human').strictest(scout, choices)).toBe(choices[1])
+    expect(aCheck(rule("{ agent: '*' }", 'deny')).check.strictest(owner, choices)).toBe(choices[0])
+  })
 })
