@@ -240,5 +240,6 @@ function openApproved(
   kernel: EgressKernel,
   { approvals, effects, runs }: Pick<EgressNeeds, 'approvals' | 'effects' | 'runs'>,
 ): ApprovedEffects {
-  return createApprovedEffects({ ...kernel, ...approvals, effects, runs: runs.queries })
+  const { ask, ofCall } = approvals
+  return createApprovedEffects({ ...kernel, ask, ofCall, effects, runs: runs.queries })
 }
