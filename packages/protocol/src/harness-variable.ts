@@ -12,6 +12,8 @@ export interface HarnessProgram {
   readonly environment: Readonly<Record<string, string>>
   /** The mode that each session is set to; absent for the harness's own default. */
   readonly mode?: string
+  /** True for a harness that loses a session which it continues in the minute in which it opened the session. */
+  readonly continuesInNextMinute?: boolean
   /** A file in the harness's own folder, written before each start; the variable names the folder to the harness. */
   readonly settings?: { readonly variable: string; readonly file: string; readonly content: string }
 }

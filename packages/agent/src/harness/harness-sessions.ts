@@ -17,6 +17,16 @@ export interface HarnessSession {
   readonly harness: string
   /** The run that used the session last. */
   readonly runId: string
+  /** When the session was last opened, milliseconds since 1970. */
+  readonly openedAt: number
+}
+
+const minuteMs = 60_000
+
+/** Returns how long to wait until the minute in which the session was opened is over. Pure. */
+export function restOfMinuteMs({ openedAt }: Pick<HarnessSession, 'openedAt'>, now: number): number {
+  const nextAt = (Math.floor(openedAt / minuteMs) + 1) * minuteMs
+  return Math.min(minuteMs, Math.max(0, nextAt - now))
 }
 
 /** The sessions of the harness, on disk below /data beside the harness's own files. */
@@ -64,5 +74,9 @@ function readSession(value: unknown): HarnessSession[] {
   ]
   return conversation === null || sessionId === null || harness === null || runId === null
     ? []
-    : [{ conversation, sessionId, harness, runId }]
+    : [{ conversation, sessionId, harness, runId, openedAt: numberIn(fields.get('openedAt')) }]
+}
+
+function numberIn(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0
 }

@@ -56,6 +56,8 @@ const knownHarnesses: Readonly<Record<HarnessName, (of: Surroundings) => Harness
       GEMINI_CLI_NO_RELAUNCH: 'true',
     },
     mode: 'default',
+    // Its file of a session is named by the minute, and is emptied before it is read if the name is the same.
+    continuesInNextMinute: true,
     settings: {
       // It reads settings of the system only from folders of root.
       variable: 'GEMINI_CLI_HOME',

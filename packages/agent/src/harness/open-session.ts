@@ -8,6 +8,7 @@ import { fingerprint } from '../loop/fingerprint.ts'
 import type { LoopDeps } from '../loop/loop-deps.ts'
 import type { LoopState } from '../loop/loop-state.ts'
 import { answerPermission } from './answer-permission.ts'
+import { restOfMinuteMs } from './harness-sessions.ts'
 import type { HarnessSessions } from './harness-sessions.ts'
 import { openHarness } from './open-harness.ts'
 import type { OpenHarness } from './open-harness.ts'
@@ -57,6 +58,9 @@ export async function openSession(
   // All heartbeats share a conversation, and each is a new session: it would grow without end. A conversation that
   // was reset has no earlier messages and begins a new session too.
   const isKept = turn.before.length > 0 && conversation !== heartbeatSession
+  const continued = known !== null && (isInterrupted || isKept) ? known : null
+  if (continued !== null && parts.program.continuesInNextMinute === true)
+    await clock.sleep(restOfMinuteMs(continued, clock.now()), signal)
   let sessionId: string | null = null
   const startedAt = clock.now()
   const program = await withSettings(parts)
@@ -66,7 +70,7 @@ export async function openSession(
       program,
       clock,
       mcpServer: server.mcpServer,
-      sessionId: known !== null && (isInterrupted || isKept) ? known.sessionId : null,
+      sessionId: continued?.sessionId ?? null,
       onUpdate: (params) => {
         ends.noteActivity()
         // Updates before the first prompt repeat an earlier conversation.
@@ -91,7 +95,13 @@ export async function openSession(
   )
   sessionId = harness.sessionId
   try {
-    await parts.sessions.save({ conversation, sessionId, harness: command, runId: state.runId })
+    await parts.sessions.save({
+      conversation,
+      sessionId,
+      harness: command,
+      runId: state.runId,
+      openedAt: clock.now(),
+    })
   } catch (error) {
     await harness.close()
     throw error
