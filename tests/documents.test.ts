@@ -1,5 +1,6 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { harnessNames } from '@flotilla/protocol/harness-variable'
 import { describe, expect, test } from 'vitest'
 import { avoidedWords } from './plain-words.ts'
 
@@ -66,6 +67,13 @@ describe('a term of this project', () => {
     const isUsed = (term: string) =>
       texts.filter((text) => new RegExp(String.raw`\b${term}s?\b`, 'i').test(text)).length > 1
     expect(projectTerms.filter((term) => isUsed(term) && !isDefined(term))).toEqual([])
+  })
+})
+
+describe('docs/guide/harness.md', () => {
+  test('docs/guide/harness.md has a row for every harness whose configuration Flotilla knows', () => {
+    const named = [...read('docs/guide/harness.md').matchAll(/^\| `([a-z-]+)` +\| `[^`]+` +\| `\/v1/gm)]
+    expect(named.map(([, name]) => name)).toEqual([...harnessNames])
   })
 })
 

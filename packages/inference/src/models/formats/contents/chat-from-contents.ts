@@ -44,16 +44,35 @@ function systemMessage(instruction: JsonValue | undefined): JsonObject[] {
   return texts.length === 0 ? [] : [{ role: 'system', content: texts.join('\n\n') }]
 }
 
-/** Results without an id belong to the first call of the same name that has no result yet. */
-interface OpenCall {
-  readonly id: string
-  readonly name: string
+/** The calls of one turn. */
+interface OpenCalls {
+  /** Returns the id of the call that a result belongs to: by its id, else the first of this name without a result. */
+  answer(result: JsonObject): string
+}
+
+function openCalls(calls: readonly { readonly id: string; readonly name: string }[]): OpenCalls {
+  const open = new Set(calls.map(({ id }) => id))
+  const byName = new Map<string, string[]>()
+  for (const { id, name } of calls.toReversed()) {
+    const waiting = byName.get(name)
+    if (waiting) waiting.push(id)
+    else byName.set(name, [id])
+  }
+  return {
+    answer(result) {
+      const given = textIn(result, 'id')
+      if (open.delete(given)) return given
+      const waiting = byName.get(textIn(result, 'name'))
+      for (let id = waiting?.pop(); id !== undefined; id = waiting?.pop()) if (open.delete(id)) return id
+      return given
+    },
+  }
 }
 
 function chatMessages(contents: JsonValue | undefined): JsonObject[] {
   const messages: JsonObject[] = []
   const usedIds = new Set<string>()
-  let open: OpenCall[] = []
+  let open = openCalls([])
   let unnamed = 0
   function callId(given: string): string {
     let id = given
@@ -61,26 +80,19 @@ function chatMessages(contents: JsonValue | undefined): JsonObject[] {
     usedIds.add(id)
     return id
   }
-  function answered(result: JsonObject): string {
-    const [id, name] = [textIn(result, 'id'), textIn(result, 'name')]
-    const known = open.find((call) => (id === '' ? call.name === name : call.id === id))
-    const call = known ?? open.find((one) => one.name === name)
-    open = open.filter((one) => one !== call)
-    return call?.id ?? id
-  }
   for (const content of objectsIn(contents)) {
     const parts = partsOf(content)
     if (content['role'] === 'model') {
       const turn = assistantMessage(parts, callId)
       if (turn === null) continue
-      open = turn.calls
+      open = openCalls(turn.calls)
       messages.push(turn.message)
       continue
     }
     // Results come first, because a chat completion needs them directly after the calls.
     const results = parts.flatMap((part) => part['functionResponse'] ?? []).filter(isJsonObject)
     for (const result of results) {
-      messages.push({ role: 'tool', tool_call_id: answered(result), content: resultContent(result) })
+      messages.push({ role: 'tool', tool_call_id: open.answer(result), content: resultContent(result) })
     }
     const said = parts.flatMap(userPart)
     if (said.length > 0) messages.push({ role: 'user', content: plainIfText(said) })
@@ -91,10 +103,10 @@ function chatMessages(contents: JsonValue | undefined): JsonObject[] {
 function assistantMessage(
   parts: readonly JsonObject[],
   callId: (given: string) => string,
-): { readonly message: JsonObject; readonly calls: OpenCall[] } | null {
+): { readonly message: JsonObject; readonly calls: { readonly id: string; readonly name: string }[] } | null {
   const details: JsonObject[] = []
   const texts: JsonObject[] = []
-  const calls: OpenCall[] = []
+  const calls: { id: string; name: string }[] = []
   const chatCalls: JsonObject[] = []
   for (const part of parts) {
     const called = part['functionCall']

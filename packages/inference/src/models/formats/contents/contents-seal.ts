@@ -42,6 +42,27 @@ export function detailsOfSeal(seal: string, callId: string | null): readonly Jso
   return [...detailsIn(before), ...detailsIn(own).map((detail) => ({ ...detail, ...owner }))]
 }
 
+/** The members of a piece of thinking; a client may have added others. */
+const names = [
+  'type',
+  'text',
+  'summary',
+  'signature',
+  'data',
+  'id',
+  'index',
+  'format',
+  'from',
+  'field',
+] as const
+
 function detailsIn(value: unknown): readonly JsonObject[] {
-  return readReasoningDetails(value).filter((detail) => isJsonObject(detail))
+  return readReasoningDetails(value).map((detail) => {
+    const known: Record<string, string | number> = {}
+    for (const name of names) {
+      const member = detail[name]
+      if (typeof member === 'string' || typeof member === 'number') known[name] = member
+    }
+    return known
+  })
 }

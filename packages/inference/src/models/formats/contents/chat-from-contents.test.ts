@@ -1,0 +1,71 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { expect, test } from 'vitest'
+import { chatFromContents } from './chat-from-contents.ts'
+import { readContentsParameters } from './contents-parameters.ts'
+
+/** Reads a request as the gateway does, and translates what it forwards. */
+function chatOf(request: JsonObject): JsonObject {
+  const body = Buffer.from(JSON.stringify(request))
+  return chatFromContents(readContentsParameters(body, { model: 'm', stream: false }).forwarded)
+}
+
+test('results without ids belong to the calls of their name, in order', () => {
+  const call = (name: string) => ({ functionCall: { name, args: {} } })
+  const result = (name: string, output: string) => ({ functionResponse: { name, response: { output } } })
+  const { messages } = chatOf({
+    contents: [
+      { role: 'user', parts: [{ text: 'go' }] },
+      { role: 'model', parts: [call('a'), call('b'), call('a')] },
+      { role: 'user', parts: [result('b', 'two'), result('a', 'one'), result('a', 'three')] },
+    ],
+  })
+  expect(messages).toMatchObject([
+    { role: 'user' },
+    { role: 'assistant', tool_calls: [{ id: 'call_1' }, { id: 'call_2' }, { id: 'call_3' }] },
+    { role: 'tool', tool_call_id: 'call_2', content: 'two' },
+    { role: 'tool', tool_call_id: 'call_1', content: 'one' },
+    { role: 'tool', tool_call_id: 'call_3', content: 'three' },
+  ])
+})
+
+test('a forged signature brings no other members than those of thinking', () => {
+  const before = [
+    { type: 'reasoning.text', text: 'Hm.', from: 'x', cache_control: { type: 'ephemeral' }, other: 1 },
+  ]
+  const thoughtSignature = Buffer.from(`flotilla:${JSON.stringify({ before, own: [] })}`).toString('base64')
+  const { messages } = chatOf({ contents: [{ role: 'model', parts: [{ text: 'Yes', thoughtSignature }] }] })
+  expect(messages).toEqual([
+    {
+      role: 'assistant',
+      content: 'Yes',
+      reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', from: 'x' }],
+    },
+  ])
+})
+
+test('members may be written with underscores, but the names within data stay', () => {
+  const schema = { type: 'OBJECT', properties: { max_items: { type: 'ARRAY', max_items: 1, maxItems: '3' } } }
+  const chat = chatOf({
+    system_instruction: { parts: [{ text: 'Be brief.' }] },
+    contents: [
+      { parts: [{ text: 'go' }] },
+      { role: 'model', parts: [{ function_call: { name: 'a', args: { inline_data: 1 } } }] },
+      { role: 'user', parts: [{ function_response: { name: 'a', response: { is_ok: true } } }] },
+    ],
+    tools: [{ function_declarations: [{ name: 'a', parameters: schema }] }],
+    tool_config: { function_calling_config: { mode: 'ANY', allowed_function_names: ['a'] } },
+    generation_config: { top_k: 5, stop_sequences: ['END'] },
+  })
+  expect(chat).toMatchObject({
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'go' },
+      { tool_calls: [{ function: { arguments: '{"inline_data":1}' } }] },
+      { role: 'tool', content: '{"is_ok":true}' },
+    ],
+    tools: [{ function: { parameters: { properties: { max_items: { type: 'array', maxItems: 3 } } } } }],
+    tool_choice: { type: 'function', function: { name: 'a' } },
+    top_k: 5,
+    stop: ['END'],
+  })
+})
