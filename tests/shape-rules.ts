@@ -113,7 +113,7 @@ export const longFunctions: readonly LongFunction[] = [
   { name: 'packages/mesh/src/app/compose.ts compose', ownLinesMax: 110, why: 'the list of contexts' },
   {
     name: 'packages/operations/src/index.ts operationsModules',
-    ownLinesMax: 85,
+    ownLinesMax: 95,
     why: 'the list of the modules of a context, with their needs',
   },
   {

@@ -9,6 +9,7 @@ import { joinedList } from '@flotilla/fleet/resources'
 import { packageLockSchema, packagesKey } from '@flotilla/fleet/sandbox'
 import type { SettingsFile } from '@flotilla/foundation/config'
 import { agentSettingsOf } from '@flotilla/foundation/config'
+import { jsonColumn } from '@flotilla/foundation/storage'
 import type { ApprovalKind } from '@flotilla/work/approvals'
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
@@ -106,7 +107,7 @@ export function packagesApproval(deps: {
         throw new Problem('approval-changed', {
           detail: 'the stored lock differs from the one that was approved; request the packages again',
         })
-      const lock = packageLockSchema.parse(JSON.parse(text))
+      const lock = jsonColumn(packageLockSchema).parse(text)
       const requireInTime = line?.requireInTime ?? (() => undefined)
       await deps.grant(person, of.agent_id, { packages: of.packages, list, lock, requireInTime })
       return grantedPackagesWords

@@ -24,7 +24,7 @@ export type RequestPackages = (
 export function createRequestPackages(
   deps: Pick<WorkKernel, 'guard' | 'database' | 'journal' | 'clock' | 'newId' | 'identityEvents'> & {
     readonly table: PackageRequestTable
-    readonly packages: Pick<AgentPackages, 'requireImages' | 'listWith' | 'keyOf'>
+    readonly packages: Pick<AgentPackages, 'stateOf' | 'listWith' | 'keyOf'>
     /** Called after the request is stored. */
     readonly stored: () => void
   },
@@ -50,7 +50,6 @@ export function createRequestPackages(
     const { agentId, run } = caller
     guard(caller, { do: 'act-for-self', agentId })
     if (run === null) throw new Problem('stale-fence')
-    packages.requireImages()
     const more = joinedList(wanted, {})
     const count = Object.values(more).flat().length
     if (isWithoutPackages(joinPackages([more])) || count > resourceRequestLimits.packagesMax)
@@ -58,7 +57,14 @@ export function createRequestPackages(
         detail: `a request names 1 to ${resourceRequestLimits.packagesMax} packages, and this one names ${count}`,
       })
     const rootId = rootOf(deps.identityEvents, agentId)
-    if (packagesKey(packages.listWith(rootId, more)) === packages.keyOf(rootId))
+    const key = packagesKey(packages.listWith(rootId, more))
+    const { state, detail } = packages.stateOf(key)
+    if (state === 'unavailable')
+      throw new Problem('packages-unavailable', {
+        detail,
+        repair: 'Use the programs that are there, or ask the owner with notify_user.',
+      })
+    if (key === packages.keyOf(rootId))
       throw new Problem('conflict', {
         detail: 'your image has these packages already, from your next run on',
       })

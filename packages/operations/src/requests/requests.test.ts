@@ -28,6 +28,7 @@ interface Home {
   readonly images: ReturnType<typeof createFakePackageImages>
   readonly folder: string
   readonly agents: Record<string, Record<string, unknown>>
+  readonly hasImages?: boolean
 }
 
 async function aHome(): Promise<Home> {
@@ -39,7 +40,7 @@ async function aHome(): Promise<Home> {
 }
 
 /** One process of the mesh on the rows of a ledger and the files of a home. */
-function aProcess(ledger: LedgerHarness, { images, folder, agents }: Home) {
+function aProcess(ledger: LedgerHarness, { images, folder, agents, hasImages = true }: Home) {
   const { fleetEvents, workEvents, clock } = ledger
   const log = silentLog
   const settings = () => ({ agents, egress: { allowed_hosts: {} } }) as never
@@ -57,7 +58,7 @@ function aProcess(ledger: LedgerHarness, { images, folder, agents }: Home) {
     find: (id: string) => (ids.includes(id) ? { id, kind: 'worker' as const } : undefined) as never,
     list: () => ids.map((id) => ({ id })) as never,
   }
-  const runtime = { packages: images, kind: 'docker' as never, isolates: true }
+  const runtime = { packages: hasImages ? images : null, kind: 'docker' as never, isolates: true }
   const packages = createAgentPackages({ fleetEvents, log, clock, runtime, locksFolder: folder })
   const room = createMachineRoom({
     capacity: () => ({ memoryBytes: 5 * 1024 * mb, cpus: 4 }),
@@ -337,6 +338,12 @@ describe('packages that an agent asks for', () => {
     expect(() => ask({ apt: ['jq'] })).toThrow(/already/)
     expect(() => ask({})).toThrow(/1 to 20/)
     expect(() => ask({ apt: Array.from({ length: 21 }, (_, at) => `p${at}`) })).toThrow(/1 to 20/)
+  })
+
+  test('are refused at once if agents have no images of their own', async () => {
+    const { ledger, home } = await atWork()
+    const { ask } = aProcess(ledger, { ...home, hasImages: false })
+    expect(() => ask()).toThrow(expect.objectContaining({ code: 'packages-unavailable' }))
   })
 
   test('a registry that does not answer is asked again, and then the run is notified', async () => {

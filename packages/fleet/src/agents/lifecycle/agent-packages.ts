@@ -50,8 +50,6 @@ export interface AgentPackages {
    * `packages-delayed`.
    */
   resolve(list: JoinedPackages, limits: ResolvePackages): Promise<ResolvedPackages>
-  /** Throws the Problem `packages-unavailable` if agents of this mesh have no images of their own. */
-  requireImages(): void
   /**
    * Builds the image with this lock and stores the lock of the list. Problem `conflict` if the list has another lock,
    * and the problems of `resolve`.
@@ -127,9 +125,6 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
     keyOf,
     lockOf: locks.read,
     listWith: (agentId, more) => joinPackages([...deps.fleetEvents.packageLists.ask(agentId), more]),
-    requireImages: () => {
-      if (deps.runtime.packages === null) throw cannotBuild(deps.runtime)
-    },
     resolve: async (list, limits) => {
       const { packages } = deps.runtime
       if (packages === null) throw cannotBuild(deps.runtime)
