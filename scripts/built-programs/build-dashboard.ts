@@ -48,10 +48,10 @@ export async function compileDashboard(root: string): Promise<Build> {
         },
       },
       {
-        name: 'omit-summaries',
+        name: 'omit-unread-facts',
         enforce: 'pre',
         transform: (code, id) =>
-          id.startsWith(protocol) ? { code: withoutSummaries(code), map: null } : undefined,
+          id.startsWith(protocol) ? { code: withoutStatuses(withoutSummaries(code)), map: null } : undefined,
       },
     ],
   })
@@ -71,6 +71,17 @@ export async function compileDashboard(root: string): Promise<Build> {
 export function withoutSummaries(code: string): string {
   return code.replaceAll(
     /(\bpath:\s*'[^'\n]*',\s*)summary:\s*(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")\s*,?/g,
+    '$1',
+  )
+}
+
+/**
+ * Removes from the problems of the protocol what only the mesh reads: the status of the reply, and whether the call may
+ * be repeated. Pages read a problem's title and repair. Pure.
+ */
+export function withoutStatuses(code: string): string {
+  return code.replaceAll(
+    /\bstatus:\s*\d{3},(\s*title:\s*(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"),)\s*retryable:\s*(?:true|false),/g,
     '$1',
   )
 }

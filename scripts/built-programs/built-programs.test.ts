@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { withoutSummaries } from './build-dashboard.ts'
+import { withoutStatuses, withoutSummaries } from './build-dashboard.ts'
 import { bundleProgram } from './build-program.ts'
 import { forgetOldBuilds } from './forget-old-builds.ts'
 import { withOlderPlace, withPlace } from './read-sources.ts'
@@ -37,6 +37,16 @@ test('the pages are built without the summaries of endpoints, and with all else 
   expect(removed(`\n    summary: "Return \\"it\\", and 'that'.",\n  `)).toBe(bare)
   const tool = "{ name: 'a', summary: 'a new worker' }, summary: z.string()"
   expect(withoutSummaries(tool)).toBe(tool)
+})
+
+test('the pages are built without the statuses of problems, and with their titles and repairs', () => {
+  const problem =
+    "status: 404,\n    title: 'Not found: it\\'s gone',\n    retryable: false,\n    repair: 'Look.'"
+  expect(withoutStatuses(problem).replaceAll(/\s+/g, ' ').trim()).toBe(
+    "title: 'Not found: it\\'s gone', repair: 'Look.'",
+  )
+  const other = 'status: 404, title: z.string()'
+  expect(withoutStatuses(other)).toBe(other)
 })
 
 describe('a module of Node’s own', () => {

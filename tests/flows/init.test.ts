@@ -370,8 +370,9 @@ describe('a server of one’s own', () => {
       again.type('\r')
       await question(again, new RegExp(`^Address \\[http://${host}/v1\\]:$`))
       again.type('\r')
-      await question(again, /^Model name on/)
-      again.type('keyed\r')
+      // With the stored key the server lists its models.
+      await question(again, /^Model \[keyed\]:$/)
+      again.type('\r')
       await question(again, new RegExp(`^Key of ${host} \\(not shown, Enter for the stored key\\):$`))
       again.type('\r')
       expect(await again.ended).toBe(0)
