@@ -82,7 +82,7 @@ export function namesOf(repair: string): {
   for (const [name] of rest.matchAll(/\bx-[a-z-]+|\b[A-Z][a-z]+-[A-Z][a-z]+\b|\bAuthorization\b/g)) {
     found.push([name, headerNames.has(name.toLowerCase())])
   }
-  for (const [name] of repair.matchAll(/\b(?:GET|PATCH|POST|PUT|DELETE) \/[a-zA-Z0-9/]+/g)) {
+  for (const [name] of repair.matchAll(/\b(?:GET|PATCH|POST|PUT|DELETE) \/[a-zA-Z0-9/{*}]+/g)) {
     found.push([name, endpoints.has(name)])
   }
   for (const [, name = ''] of rest.matchAll(/\bthe field ([a-z_]+)/g)) found.push([name, fields.has(name)])

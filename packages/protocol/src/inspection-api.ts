@@ -21,7 +21,7 @@ export const inspectionHumanEndpoints = {
   tunnelHost: {
     method: 'PUT',
     path: '/api/egress/tunnels/{host}',
-    summary: 'Keep a host a tunnel, because its programs accept only its own certificate.',
+    summary: 'Add a host to those that stay tunnels, because its programs accept only its own certificate.',
   },
 } as const satisfies Record<string, Endpoint>
 

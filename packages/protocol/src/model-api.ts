@@ -28,13 +28,12 @@ export const modelEndpoints = {
   contents: {
     method: 'POST',
     path: '/v1beta/models/{*call}',
-    summary:
-      'Call a model in the format of Google’s generateContent or streamGenerateContent, or count tokens by countTokens.',
+    summary: 'Call a model in Google’s format (generateContent, streamGenerateContent) or count tokens.',
   },
   contentsV1: {
     method: 'POST',
     path: '/v1/models/{*call}',
-    summary: 'The same, for Google’s clients that use version 1.',
+    summary: 'Call a model in Google’s format, for clients that use version 1.',
   },
   model: { method: 'GET', path: '/v1/models/{*id}', summary: 'Return one model that the caller may use.' },
 } as const satisfies Record<string, Endpoint>

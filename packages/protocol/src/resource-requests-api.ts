@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { packageListSchema } from './agent-packages.ts'
+import { agentSizeSchema } from './agent-size.ts'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema } from './ids.ts'
 
@@ -12,14 +13,6 @@ export const resourceRequestLimits = {
   reasonMaxChars: 500,
   /** The maximum number of names in one request, of all registries together. */
   packagesMax: 20,
-} as const
-
-/** The bounds of an agent's size, in the units of the settings. */
-export const sizeBounds = {
-  memoryMb: { min: 128, max: 1_048_576 },
-  cpus: { min: 0.05, max: 1024 },
-  pids: { min: 64, max: 32_768 },
-  tmpMb: { min: 16, max: 65_536 },
 } as const
 
 /** The agent API's endpoints for more programs and a larger container, which a person grants. */
@@ -37,8 +30,6 @@ export const resourceRequestEndpoints = {
 } as const satisfies Record<string, Endpoint>
 
 const reason = z.string().check(z.minLength(1), z.maxLength(resourceRequestLimits.reasonMaxChars))
-const int = ({ min, max }: { readonly min: number; readonly max: number }) =>
-  z.optional(z.int().check(z.minimum(min), z.maximum(max)))
 
 export const resourceRequestApi = {
   packagesRequest: {
@@ -53,10 +44,7 @@ export const resourceRequestApi = {
     request: z.strictObject({
       /** The agent whose size changes; the caller if it is absent. */
       agent_id: z.optional(agentIdSchema),
-      memory_mb: int(sizeBounds.memoryMb),
-      cpus: z.optional(z.number().check(z.minimum(sizeBounds.cpus.min), z.maximum(sizeBounds.cpus.max))),
-      pids: int(sizeBounds.pids),
-      tmp_mb: int(sizeBounds.tmpMb),
+      ...agentSizeSchema.shape,
       reason,
     }),
     response: z.strictObject({ request_id: z.string(), state: z.enum(['asked']) }),

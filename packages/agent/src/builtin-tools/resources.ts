@@ -1,9 +1,6 @@
+import { agentSizeBounds } from '@flotilla/protocol/agent-size'
 import { packagesPerRegistryMax, toolboxNames } from '@flotilla/protocol/agent-packages'
-import {
-  resourceRequestEndpoints,
-  resourceRequestLimits,
-  sizeBounds,
-} from '@flotilla/protocol/resource-requests-api'
+import { resourceRequestEndpoints, resourceRequestLimits } from '@flotilla/protocol/resource-requests-api'
 import { integer, number, optional, text, textList } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -14,7 +11,7 @@ const reason = text('What you need it for; a person reads it', {
   minChars: 1,
   maxChars: resourceRequestLimits.reasonMaxChars,
 })
-const { memoryMb, cpus, pids, tmpMb } = sizeBounds
+const { memory_mb: memoryMb, cpus, pids, tmp_mb: tmpMb } = agentSizeBounds
 
 /** What an agent asks of a person in its container: more programs, and another size. */
 export function resourceTools(): Tool[] {

@@ -1,6 +1,5 @@
 import { channelNoticeKinds } from '@flotilla/protocol/channels-api'
 import { packageListSchema } from '@flotilla/protocol/agent-packages'
-import { sizeBounds } from '@flotilla/protocol/resource-requests-api'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { harnessSchema } from '@flotilla/protocol/harness'
 import { isolationModes, isolationRungs } from '@flotilla/protocol/isolation'
@@ -12,6 +11,7 @@ import type { RateBucket } from '@flotilla/protocol/rate-buckets'
 import { webhookLimits } from '@flotilla/protocol/webhook-api'
 import * as z from 'zod'
 import { answersSchema } from './answer-settings.ts'
+import { agentSizeSettings } from './agent-size-settings.ts'
 import { readTextFile } from './atomic-file.ts'
 import { captchaSettingsSchema } from './captcha-settings.ts'
 import { withoutEnvironmentOnly } from './environment-only.ts'
@@ -145,22 +145,6 @@ const hibernateAfter = z.number().min(hibernateAfterMinutes.min).max(hibernateAf
 const isolation = z.enum(isolationRungs)
 const isolationMode = z.enum(isolationModes)
 
-const int = ({ min, max }: { readonly min: number; readonly max: number }) =>
-  z.number().int().min(min).max(max)
-
-/** What an agent's container may use. Omitted members have the default of the agent's kind. */
-const agentSize = z.strictObject({
-  /** Memory, in MB of 1024 × 1024 bytes. */
-  memory_mb: int(sizeBounds.memoryMb).optional(),
-  /** Processors: 0.5 is half of one. */
-  cpus: z.number().min(sizeBounds.cpus.min).max(sizeBounds.cpus.max).optional(),
-  /** Processes and threads at the same time. */
-  pids: int(sizeBounds.pids).optional(),
-  /** The size of /tmp, in MB; its files count toward the memory. */
-  tmp_mb: int(sizeBounds.tmpMb).optional(),
-})
-export type AgentSizeSettings = z.infer<typeof agentSize>
-
 /** Schemas of the settings that one agent can have. */
 export const ofOneAgent = {
   isolation,
@@ -171,7 +155,7 @@ export const ofOneAgent = {
   allowedHosts,
   answers: answersSchema,
   packages: packageListSchema,
-  size: agentSize,
+  size: agentSizeSettings,
   harness: harnessSchema,
 }
 
@@ -206,7 +190,7 @@ export const settingsSchema = z.strictObject({
         isolation: isolation.optional(),
         isolation_mode: isolationMode.optional(),
         /** Memory, processors, processes and /tmp. A change takes effect at the agent's next run. */
-        size: agentSize.optional(),
+        size: agentSizeSettings.optional(),
         /** Packages of apt, npm and pip in the agent's image. A change takes effect at the agent's next run. */
         packages: z.optional(packageListSchema),
         /** Overrides the fleet's settings, one by one. */

@@ -14,7 +14,7 @@ export interface EffectAtPlace extends Pick<
   Effect,
   'agent' | 'project' | 'tool' | 'host' | 'credentials' | 'mcpServer'
 > {
-  /** Whether `host` stands for every name below a domain, of which a rule may except some. */
+  /** Whether `host` is every name below a domain, of which a rule may except some. */
   readonly isDomain?: boolean
 }
 

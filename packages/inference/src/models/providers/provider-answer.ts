@@ -55,7 +55,7 @@ export function answerHandler({ answering, answerMs, over }: ReadAnswer): Dispat
   let isOver = false
   let deadline: NodeJS.Timeout | null = null
 
-  /** Ends the answer if its receiver throws: this also runs as a microtask, where nobody catches. */
+  /** Ends the answer if its receiver throws: this also runs as a microtask, where no caller catches. */
   function report(controller: Dispatcher.DispatchController | null): void {
     const pieces = together
     together = []

@@ -348,13 +348,8 @@ async function walls(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
     )
     return [...found, ...isolationFindings(reply.rungs)]
   } catch (error) {
-    return [
-      failure(
-        'walls',
-        `the mesh did not run its isolation checks: ${reason(error)}`,
-        'Read the log of the mesh: flotilla logs.',
-      ),
-    ]
+    const detail = `the mesh did not run its isolation checks: ${reason(error)}`
+    return [failure('walls', detail, 'Read the log of the mesh: flotilla logs.')]
   }
 }
 
