@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createRepeatedDeltas } from './repeated-deltas.ts'
+import { createRepeatedDeltas, readOnce } from './repeated-deltas.ts'
 
 function read(pieces: readonly string[]): string {
   const deltas = createRepeatedDeltas()
@@ -39,6 +39,13 @@ describe('pieces of a stream', () => {
         expect(read(pieces)).toBe(pieces.join(''))
       }),
     )
+  })
+
+  test('pieces of a stream that are all there keep their places unless they repeat each other', () => {
+    expect(readOnce(['ha', 'haha'])).toEqual(['ha', 'haha'])
+    expect(readOnce(['ha', 'haha', '!'])).toEqual(['ha', 'haha', '!'])
+    expect(readOnce(['a', 'ab', 'abc', 'abcd'])).toEqual(['a', '', '', 'bcd'])
+    expect(readOnce([])).toEqual([])
   })
 
   test.each([

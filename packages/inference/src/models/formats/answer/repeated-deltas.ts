@@ -75,3 +75,16 @@ export function createRepeatedDeltas(): RepeatedDeltas {
     rest: () => (state === 'unsure' ? released() : ''),
   }
 }
+
+/** Returns the new text in each of all pieces of a stream; without evidence of repetition the pieces as they are. Pure. */
+export function readOnce(pieces: readonly string[]): string[] {
+  const deltas = createRepeatedDeltas()
+  const fresh = pieces.map((piece) => deltas.take(piece))
+  // Text that was held back to the end is no repetition, and neither is text that was passed on late.
+  const isComplete = charsIn(fresh) + deltas.rest().length === charsIn(pieces)
+  return isComplete ? [...pieces] : fresh
+}
+
+function charsIn(texts: readonly string[]): number {
+  return texts.reduce((sum, { length }) => sum + length, 0)
+}

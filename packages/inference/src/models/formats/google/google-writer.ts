@@ -5,6 +5,7 @@ import { createAnswerFrames } from '../answer/answer-frames.ts'
 import type { Frame } from '../answer/event-lines.ts'
 import { errorInAnswer } from '../answer/error-in-answer.ts'
 import { wrapped } from '../answer/call-arguments.ts'
+import { readOnce } from '../answer/repeated-deltas.ts'
 import { unreadable } from '../answer/unreadable.ts'
 import { wireValues } from '../answer/wire-values.ts'
 import { membersOf, writtenObject } from '../claude/claude-message.ts'
@@ -199,13 +200,24 @@ function joinedAnswer(answers: readonly Members[]): Members {
   const candidates = answers.flatMap(({ candidates: list }) =>
     Array.isArray(list) ? (list as Members[]) : [],
   )
-  const parts = candidates.flatMap(({ content }) => membersOf(content)['parts'] as readonly unknown[])
+  const parts = withoutRepeats(
+    candidates.flatMap(({ content }) => membersOf(content)['parts'] as readonly Members[]),
+  )
   const whole: Members = Object.assign({}, ...answers) as Members
   if (candidates.length === 0) return whole
   const last: Members = Object.assign({}, ...candidates) as Members
   return { ...whole, candidates: [{ ...last, content: { role: 'model', parts } }] }
 }
 
+/** Reads text once whose pieces repeat all text so far; a stream is read so by the reader of all streams. */
+function withoutRepeats(parts: readonly Members[]): readonly Members[] {
+  const isSaid = ({ text, thought }: Members) => typeof text === 'string' && thought !== true
+  const isThought = ({ text, thought }: Members) => typeof text === 'string' && thought === true
+  return [isSaid, isThought].reduce((all, isOfKind) => {
+    const fresh = readOnce(all.filter(isOfKind).map(({ text }) => String(text)))
+    return all.map((part) => (isOfKind(part) ? { ...part, text: fresh.shift() ?? '' } : part))
+  }, parts)
+}
 function isOver(answer: Members): boolean {
   const [candidate] = (answer['candidates'] ?? []) as readonly Members[]
   return candidate === undefined || typeof candidate['finishReason'] === 'string'
