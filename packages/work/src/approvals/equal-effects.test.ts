@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { effectDigest } from './equal-effects.ts'
 
 const deletion = { agent_id: 'scout', created_at: 1, reason: 'old' }
@@ -40,4 +40,23 @@ test('equal arguments of two kinds are two effects, and of a kind that is not li
   expect(effectDigest('toString', { what: 'a', more: 1 })).toBe(
     effectDigest('toString', { more: 1, what: 'a' }),
   )
+})
+
+describe('every argument that determines an effect', () => {
+  const texts = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]))
+  test.each([
+    ['http-request', texts('agent_id', 'method', 'url', 'headers', 'body'), { timeout_ms: 1, rule: 'r' }],
+    [
+      'program-request',
+      texts('agent_id', 'host', 'port', 'method', 'path', 'headers', 'body_sha256'),
+      { rule: 'r', run_id: 'x' },
+    ],
+    ['mcp-call', texts('agent_id', 'server', 'server_sha256', 'call'), { rule: 'r', once: 'x' }],
+    ['harness-call', texts('agent_id', 'tool', 'subject', 'input', 'sha256'), { rule: 'r', run_id: 'x' }],
+  ])('of a %s makes another effect if it differs', (kind, args, others) => {
+    const digest = effectDigest(kind, args)
+    expect(effectDigest(kind, { ...args, ...others })).toBe(digest)
+    for (const name of Object.keys(args))
+      expect(effectDigest(kind, { ...args, [name]: 'x' })).not.toBe(digest)
+  })
 })
