@@ -3,12 +3,13 @@ import type { BenchOptions } from './bench.ts'
 import type { LoadOrder } from './load-generator.ts'
 import { startMeshGateway } from './mesh-gateway.ts'
 import { modelName } from './model-call.ts'
+import type { CallForm } from './model-call.ts'
 import { chooseCores, listeningPort, startContender } from './processes.ts'
 import type { Contender } from './processes.ts'
 import { startRivalGateway } from './rival-gateway.ts'
 
 export type CallKind = 'plain' | 'stream'
-export type CarrierName = 'direct' | 'pipe' | 'gateway' | 'rival' | 'mended'
+export type CarrierName = 'direct' | 'pipe' | 'gateway' | 'responses' | 'contents' | 'rival' | 'mended'
 
 /** A proxy, or none, that forwards a call to the fake upstream. */
 export interface Carrier {
@@ -18,6 +19,7 @@ export interface Carrier {
   readonly contender: Contender | null
   readonly target: Pick<LoadOrder, 'host' | 'port' | 'path' | 'headers'>
   readonly model: string
+  readonly form: CallForm
   readonly carries: readonly CallKind[]
   /** Factor for the fixed counts; below 1 for slow carriers, which would otherwise take minutes. */
   readonly share: number
@@ -39,6 +41,8 @@ export const carrierLabels: Readonly<Record<CarrierName, string>> = {
   direct: 'no proxy',
   pipe: 'HTTP pipe (floor)',
   gateway: 'Flotilla model gateway',
+  responses: 'Flotilla, /v1/responses',
+  contents: 'Flotilla, /v1beta/models',
   rival: '@portkey-ai/gateway',
   mended: '@portkey-ai/gateway, mended',
 }
@@ -101,7 +105,8 @@ export async function startCarriers({ folder, progress, signal }: BenchOptions):
         path: target.path ?? path,
         headers: target.headers ?? {},
       },
-      model: name === 'gateway' && gateway ? gateway.model : modelName,
+      model: gateway && gateway.contender === contender ? gateway.model : modelName,
+      form: name === 'responses' || name === 'contents' ? name : 'chat',
       carries: name === 'mended' ? ['stream'] : ['plain', 'stream'],
       share: name === 'rival' || name === 'mended' ? rivalShare : 1,
     })
@@ -109,7 +114,11 @@ export async function startCarriers({ folder, progress, signal }: BenchOptions):
       ready: [
         carrier('direct', null, { port: upstreamPort }),
         carrier('pipe', pipe, { port: pipePort }),
-        ...(gateway ? [carrier('gateway', gateway.contender, gateway)] : []),
+        ...(gateway
+          ? (['gateway', 'responses', 'contents'] as const).map((name) =>
+              carrier(name, gateway.contender, gateway),
+            )
+          : []),
         ...(rival ? [carrier('rival', rival.contender, rival)] : []),
         ...(mended ? [carrier('mended', mended.contender, mended)] : []),
       ],

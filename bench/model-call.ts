@@ -25,6 +25,32 @@ export function modelRequest(options: { readonly stream: boolean; readonly model
   return build(sentence.repeat(Math.ceil(missing / sentence.length)).slice(0, missing))
 }
 
+/** The form in which a program calls the model; the fake upstream speaks chat completions alone. */
+export type CallForm = 'chat' | 'responses' | 'contents'
+
+/** Returns the same request in this form, its path if it has one of its own, and how the answer ends. Pure. */
+export function modelCall(
+  form: CallForm,
+  options: { readonly stream: boolean; readonly model: string },
+): { readonly path?: string; readonly body: string; readonly tail: string } {
+  const body = modelRequest(options)
+  const { stream, model } = options
+  if (form === 'chat') return { body, tail: stream ? 'data: [DONE]' : '}' }
+  const { messages } = JSON.parse(body) as { messages: readonly { role: string; content: string }[] }
+  const [system, ...said] = messages
+  if (form === 'responses') {
+    const request = { model, instructions: system?.content, input: said, max_output_tokens: 200, stream }
+    return { path: '/v1/responses', body: JSON.stringify(request), tail: stream ? '}}}' : '}' }
+  }
+  const request = {
+    systemInstruction: { parts: [{ text: system?.content }] },
+    contents: said.map(({ role, content }) => ({ role, parts: [{ text: content }] })),
+    generationConfig: { maxOutputTokens: 200 },
+  }
+  const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
+  return { path: `/v1beta/models/${model}:${method}`, body: JSON.stringify(request), tail: '"}' }
+}
+
 const identity = { id: 'chatcmpl-bench', created: 1_700_000_000, model: modelName }
 const usage = { prompt_tokens: 2200, completion_tokens: 60, total_tokens: 2260 }
 

@@ -14,7 +14,7 @@ interface Findings {
   readonly commitMs: readonly number[]
 }
 
-const plainCarriers: readonly CarrierName[] = ['direct', 'pipe', 'gateway', 'rival']
+const plainCarriers: readonly CarrierName[] = ['direct', 'pipe', 'gateway', 'responses', 'contents', 'rival']
 const streamCarriers: readonly CarrierName[] = [...plainCarriers, 'mended']
 
 /** Tables for plain calls, then for streams; each first with one call at a time, then at the highest rate. Pure. */

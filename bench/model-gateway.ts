@@ -6,7 +6,7 @@ import { kindOf } from './gateway-measurement.ts'
 import type { Load, Measured } from './gateway-measurement.ts'
 import type { LoadOrder, LoadResult } from './load-generator.ts'
 import { measureDurableCommits } from './durable-commit.ts'
-import { modelRequest, streamChunks } from './model-call.ts'
+import { modelCall, streamChunks } from './model-call.ts'
 import { gatewayTables } from './model-gateway-tables.ts'
 import { nextMessage } from './processes.ts'
 import type { Contender } from './processes.ts'
@@ -98,16 +98,9 @@ async function warmUp(
 
 function orderOf(carrier: Carrier, load: Omit<Load, 'name'>): LoadOrder {
   const { host, port, path, headers } = carrier.target
-  return {
-    host,
-    port,
-    path,
-    headers,
-    body: modelRequest({ stream: load.stream, model: carrier.model }),
-    connections: load.connections,
-    requests: load.requests,
-    tail: load.stream ? 'data: [DONE]' : '}',
-  }
+  const { stream, connections, requests } = load
+  const call = modelCall(carrier.form, { stream, model: carrier.model })
+  return { host, port, path, headers, connections, requests, ...call }
 }
 
 async function send(generator: Contender, order: LoadOrder, signal: AbortSignal): Promise<LoadResult> {
