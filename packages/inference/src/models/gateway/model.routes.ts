@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { headers } from '@flotilla/protocol/headers'
+import type { FastifyRequest } from 'fastify'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
 import { modelApi, modelEndpoints } from '@flotilla/protocol/model-api'
 import { alreadySent, takeBodies } from '@flotilla/identity/http'
-import type { AgentCaller, ModelSurface } from '@flotilla/identity/http'
+import type { ModelSurface } from '@flotilla/identity/http'
 import type { ByteStream } from '../wire/byte-stream.ts'
-import type { CallPurpose } from '../llm-provider.ts'
 import type { NamedByPath } from '../formats/api-format.ts'
 import { methodOfPath, requireEvents } from '../formats/contents/contents-parameters.ts'
-import type { Complete, CompletionInput } from './complete.ts'
+import { callOf } from './admitted-call.ts'
+import type { AdmittedCall } from './admitted-call.ts'
+import type { Complete } from './complete.ts'
 import type { CountTokens } from './count-tokens.ts'
 import type { ListModels, ModelListForm } from './list-models.ts'
 import { isAnthropicCall, isGoogleCall, refuseInClientFormat } from './model-errors.ts'
@@ -84,40 +84,6 @@ export function modelRoutes({ scope, bind, gate }: ModelSurface, use: ModelUseCa
   }
   bind(modelEndpoints.contents, { ...modelApi.contents, ...bounds }, contents)
   bind(modelEndpoints.contentsV1, { ...modelApi.contentsV1, ...bounds }, contents)
-}
-
-interface AdmittedCall {
-  readonly caller: AgentCaller
-  readonly raw: FastifyRequest
-  readonly reply: FastifyReply
-  gone(): AbortSignal
-}
-
-function callOf(
-  gate: ModelSurface['gate'],
-  { raw, gone }: AdmittedCall,
-  named: NamedByPath | undefined,
-): CompletionInput {
-  return {
-    ...(named === undefined ? {} : { named }),
-    body: Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0),
-    signal: gone(),
-    betas: namesIn(raw.headers['anthropic-beta']),
-    asksAgain: raw.headers[headers.asksAgain] === '1',
-    purpose: statedPurpose(raw.headers[headers.callPurpose]),
-    hold: (bytes) => gate.hold(raw, bytes),
-    keep: () => gate.keep(raw),
-  }
-}
-
-function statedPurpose(header: string | string[] | undefined): CallPurpose {
-  return header === 'subagent' || header === 'aside' ? header : 'loop'
-}
-
-function namesIn(header: string | string[] | undefined): readonly string[] {
-  if (header === undefined) return []
-  const text = Array.isArray(header) ? header.join(',') : header
-  return text.split(',').map((name) => name.trim())
 }
 
 function listForm(request: FastifyRequest): ModelListForm {
