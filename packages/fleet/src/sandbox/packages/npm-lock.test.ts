@@ -79,3 +79,22 @@ test('files of another host than a registry of this machine are refused', () => 
   const text = lockOf({ 'node_modules/a': { ...good, resolved: 'https://other.test/a.tgz' } })
   expect(() => npmFiles(text, file, createRegistryTable())).toThrow('other.test')
 })
+
+test('optional packages that the registry lacks are left out of the lock, for npm to install from it', () => {
+  const text = JSON.stringify({
+    lockfileVersion: 3,
+    packages: {
+      '': { dependencies: { tool: '^1' } },
+      'node_modules/tool': {
+        version: '1.0.0',
+        integrity,
+        optionalDependencies: { '@tool/linux': '1.0.0', '@tool/absent': '1.0.0' },
+      },
+      'node_modules/@tool/linux': { version: '1.0.0', integrity },
+    },
+  })
+  const { packages } = JSON.parse(withOrigins(text, { toOrigin: () => null })) as {
+    packages: Record<string, { optionalDependencies?: unknown }>
+  }
+  expect(packages['node_modules/tool']?.optionalDependencies).toEqual({ '@tool/linux': '1.0.0' })
+})

@@ -46,10 +46,11 @@ export function npmFiles(
 
 /**
  * Returns npm's lock file with the registries' own addresses, so that another machine can use it; addresses lose their
- * user names and passwords. Throws `packages-failed` for a lock file with anything but files of registries.
+ * user names and passwords. Optional packages that the registries lack are left out, because npm chooses versions
+ * without them, and then refuses to install from a lock file that asks for them. Throws `packages-failed` for a lock file with anything but files of registries.
  */
 export function withOrigins(text: string, table: Pick<RegistryTable, 'toOrigin'>): string {
-  return withAddresses(npmLockOf(text), (address) => table.toOrigin(address) ?? address)
+  return withAddresses(withoutAbsent(npmLockOf(text)), (address) => table.toOrigin(address) ?? address)
 }
 
 /** Returns the packages of npm's lock file. Throws `packages-failed` as `npmFiles` does. */
@@ -92,6 +93,19 @@ function whyNotFromRegistry(path: string, entry: z.infer<typeof entrySchema>): s
 function isDirect(spec: string, isOfList: boolean): boolean {
   const range = isOfList ? spec : spec.replace(/^npm:(?:@[a-z0-9._~-]+\/)?[a-z0-9._~-]+(?:@|$)/i, '')
   return /[:/]/.test(range)
+}
+
+function withoutAbsent(lock: NpmLock): NpmLock {
+  const present = new Set(Object.keys(lock.packages).map(nameAt))
+  const packages = Object.entries(lock.packages).map(([path, entry]) => {
+    const { optionalDependencies, ...rest } = entry
+    if (optionalDependencies === undefined) return [path, entry] as const
+    const kept = Object.fromEntries(
+      Object.entries(optionalDependencies).filter(([name]) => present.has(name)),
+    )
+    return [path, { ...rest, optionalDependencies: kept }] as const
+  })
+  return { ...lock, packages: Object.fromEntries(packages) }
 }
 
 function withAddresses(lock: NpmLock, change: (address: string) => string): string {
