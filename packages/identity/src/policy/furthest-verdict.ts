@@ -46,7 +46,7 @@ export function createFurthestVerdict(
 function matchesSome({ match }: PolicyRule): (asked: AskedEffect, isDomain: boolean) => boolean {
   const loosened = (fields: readonly string[]): PolicyRule['matches'] => {
     const kept = Object.fromEntries(Object.entries(match).filter(([field]) => fields.includes(field)))
-    return compileMatch(kept as Match, false)
+    return compileMatch(kept, false)
   }
   const [atHost, atSomeHost] = [loosened(fixed), loosened(fixed.filter((field) => field !== 'host'))]
   return (asked, isDomain) => (isDomain ? atSomeHost(asked) : atHost(asked))
