@@ -113,6 +113,7 @@ export const longContainerTests: readonly string[] = [
   'exhaustion',
   'fleet',
   'hosted-servers',
+  'harness-work',
   'interleaving',
   'machine-fleet',
   'mind-footprint',
