@@ -162,7 +162,8 @@ withEngine(
         downloadMaxBytes: 1024 ** 3,
         timeoutMs: 10 * 60_000,
       })
-      expect(files.filter(({ bytes }) => bytes === null)).toEqual([])
+      // npm does not download optional packages for other platforms.
+      expect(files.filter(({ kind, bytes }) => bytes === null && kind !== 'npm')).toEqual([])
       const { id } = await images().ensure(list, { lock, progress })
       const state = await home().start({
         agentId: 'tooled',
