@@ -5,6 +5,6 @@ it('the problem of an unknown id names the command that lists its kind, and no o
   expect(notFound('task', 'no task has this id')).toMatchObject({
     code: 'not-found',
     detail: 'no task has this id',
-    repair: 'flotilla tasks lists the tasks.',
+    repair: 'List the tasks: flotilla tasks.',
   })
 })

@@ -1,11 +1,11 @@
 import { Problem } from './problem.ts'
 
 const repairs = {
-  run: 'flotilla runs lists the runs.',
-  task: 'flotilla tasks lists the tasks.',
-  approval: 'flotilla pending lists what waits for you.',
-  webhook: 'flotilla webhooks list shows all webhooks.',
-  change: 'flotilla changes lists the changes, and which can be undone.',
+  run: 'List the runs: flotilla runs.',
+  task: 'List the tasks: flotilla tasks.',
+  approval: 'List what waits for you: flotilla pending.',
+  webhook: 'List the webhooks: flotilla webhooks list.',
+  change: 'List the changes, and which can be undone: flotilla changes.',
 } as const
 
 /** The problem of an id that no thing of a kind has, with the command that lists this kind. Pure. */
