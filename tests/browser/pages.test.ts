@@ -9,7 +9,7 @@ import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 import type { WatchedPage } from './open-browser.ts'
 
 /** Most bytes, compressed, that the first page loads before it shows its frame. */
-const firstLoadMaxBytes = 150 * 1024
+const firstLoadMaxBytes = 152 * 1024
 
 const pages = [
   { name: 'chat', path: '/chat/scribe', shows: 'left-pad states no licence' },

@@ -92,7 +92,7 @@ function UseOfSize({ view, use }: { readonly view: AgentSizeView; readonly use: 
           'No use was measured in the last hour. '
         ) : (
           <>
-            Highest use since <Ago at={peak.since} />, measured while a page was open.{' '}
+            Highest use since <Ago at={peak.since} />.{' '}
           </>
         )}
         At most {limit('pids')} processes, {limit('tmp_mb')} MB in /tmp.

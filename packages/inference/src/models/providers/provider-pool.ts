@@ -72,6 +72,8 @@ export function openProviderPool(
     connect: connectorThrough({ of: () => proxy }, buildConnector({ timeout: connectMs, allowH2: false })),
     connections: null,
     pipelining: 1,
+    // While undici does not know whether a server speaks HTTP/2, it opens one connection at a time.
+    allowH2: false,
     maxHeaderSize: headMaxBytes,
     headersTimeout: headersMs,
     bodyTimeout: bodyIdleMs,
