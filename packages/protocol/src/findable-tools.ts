@@ -46,7 +46,7 @@ export interface FindableGroup {
 
 /** All built-in tools, in groups by purpose; the prompt has one line per group. A tool is in exactly one group. */
 export const findableGroups: readonly FindableGroup[] = [
-  group('tasks', 'your tasks: questions to the giver, progress; tasks that you gave', [
+  group('tasks', 'your tasks: questions, progress; tasks that you gave', [
     'check_inbox',
     'update_task',
     'complete_task',
@@ -54,7 +54,7 @@ export const findableGroups: readonly FindableGroup[] = [
     'review_task',
     'manage_task',
   ]),
-  group('agents', 'other agents: who there is, messages to them', [
+  group('agents', 'other agents, messages to them', [
     'list_agents',
     'hand_off',
     'message_agent',
@@ -68,7 +68,7 @@ export const findableGroups: readonly FindableGroup[] = [
     'list_blackboard',
     'watch_blackboard',
   ]),
-  group('schedule', 'recurring work at set times, cron', ['set_cron', 'list_cron', 'remove_cron']),
+  group('schedule', 'recurring work, cron', ['set_cron', 'list_cron', 'remove_cron']),
   group('artifacts', 'finished files for others', ['save_artifact', 'list_artifacts', 'read_artifact']),
   group('files', 'files, pictures, your own instructions', [
     'read_file',
@@ -104,23 +104,16 @@ export const findableGroups: readonly FindableGroup[] = [
     'browser_inspect_requests',
     'browser_reset',
   ]),
-  group('subagents', 'parallel helpers in this run', [
-    'spawn_subagent',
-    'list_subagents',
-    'wait_for_subagent',
-  ]),
+  group('subagents', 'parallel helpers', ['spawn_subagent', 'list_subagents', 'wait_for_subagent']),
   group('spawn', 'a new agent for one task', ['spawn_fleet_agent']),
-  group('signals', 'topics to publish and subscribe to', [
+  group('signals', 'topics to publish and subscribe', [
     'publish_signal',
     'read_signals',
     'subscribe_topic',
     'unsubscribe_topic',
   ]),
   group('credentials', 'secrets by handle', ['vault_list', 'vault_generate_secret', 'request_credential']),
-  group('resources', 'install programs; more memory, processors or room for your container', [
-    'request_packages',
-    'request_size',
-  ]),
+  group('resources', 'more programs, a larger container', ['request_packages', 'request_size']),
   group('wallet', 'your address on a chain, balances, payments', [
     'wallet_address',
     'wallet_balance',
@@ -162,7 +155,7 @@ export const findableGroups: readonly FindableGroup[] = [
     'cancel_pending',
   ]),
   group('skills', 'write tools of your own', ['create_skill', 'reload_skills', 'use_skill']),
-  group('status', 'your rounds and money, MCP servers', ['get_system_status', 'mcp_servers']),
+  group('status', 'rounds, money, MCP servers', ['get_system_status', 'mcp_servers']),
 ]
 
 function group(name: string, summary: string, tools: readonly string[]): FindableGroup {
