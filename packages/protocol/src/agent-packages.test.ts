@@ -36,6 +36,8 @@ test.each([
   { npm: ['re\u0430ct'] },
   { npm: ['name\n--registry=https://example.org'] },
   { pip: ['wheel.whl'] },
+  { pip: ['wheel.WHL'] },
+  { pip: ['a.Zip==1'] },
   { pip: ['name.tar.gz==1'] },
   { pip: ['name.zip[extra]'] },
   { pip: ['git+ssh://git@example.org/x'] },

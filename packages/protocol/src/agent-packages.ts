@@ -29,16 +29,16 @@ const npmPackage = z
       'an npm package is a name such as typescript or @scope/name, with or without @VERSION',
     ),
   )
-const pipPackage = z
-  .string()
-  .check(
-    z.regex(
-      new RegExp(
-        String.raw`^${notArchive}[A-Za-z0-9][A-Za-z0-9._-]{0,127}(?:\[[A-Za-z0-9._,-]{1,128}\])?(?:(?:==|>=|<=|~=|!=|<|>)[A-Za-z0-9.*+!]{1,64}(?:,(?:==|>=|<=|~=|!=|<|>)[A-Za-z0-9.*+!]{1,64}){0,4})?$`,
-      ),
-      'a pip package is a name such as requests, with or without ==VERSION',
+const pipPackage = z.string().check(
+  z.regex(
+    new RegExp(
+      String.raw`^${notArchive}[A-Za-z0-9][A-Za-z0-9._-]{0,127}(?:\[[A-Za-z0-9._,-]{1,128}\])?(?:(?:==|>=|<=|~=|!=|<|>)[A-Za-z0-9.*+!]{1,64}(?:,(?:==|>=|<=|~=|!=|<|>)[A-Za-z0-9.*+!]{1,64}){0,4})?$`,
+      // pip reads an archive's ending in any case.
+      'i',
     ),
-  )
+    'a pip package is a name such as requests, with or without ==VERSION',
+  ),
+)
 
 const listOf = (item: typeof aptPackage) =>
   z.optional(z.array(item).check(z.maxLength(packagesPerRegistryMax)))

@@ -1,3 +1,4 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { Readable } from 'node:stream'
 import { agentShareLimits, createFairShare } from '@flotilla/foundation/intake'
 import { connectorThrough } from '@flotilla/foundation/platform'
@@ -124,7 +125,11 @@ export function openProviderPool(
 
   return {
     dispatch(call, answering) {
-      assign({ agentId: call.agentId ?? meshShare, request: requestOf(call), answering })
+      try {
+        assign({ agentId: call.agentId ?? meshShare, request: requestOf(call), answering })
+      } catch (error) {
+        answering.onError(error as Error)
+      }
       return () => {
         const at = waiting.findIndex((one) => one.answering === answering)
         if (at !== -1) waiting.splice(at, 1)
@@ -145,8 +150,13 @@ interface Waiting {
   readonly answering: Answering
 }
 
+/** Throws for a header that undici would refuse: it would take the connection for busy from then on. */
 function requestOf({ method, path, headers: given, body }: ProviderCall): Dispatcher.DispatchOptions {
   const headers = Object.fromEntries(Object.entries(given).filter(([name]) => !ownHeaders.has(name)))
+  for (const [name, value] of Object.entries(headers)) {
+    validateHeaderName(name)
+    validateHeaderValue(name, value)
+  }
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   if (bytes === null || bytes.length <= pieceBytes) return { method, path, headers, body: bytes }
   headers['content-length'] = String(bytes.length)

@@ -48,6 +48,24 @@ describe('pieces of a stream', () => {
     expect(readOnce([])).toEqual([])
   })
 
+  test('pieces of a stream in which a model writes one line again and again are never dropped', () => {
+    const line = '2026-11-29 14:40:00 INFO the same line\n'
+    for (const counts of [
+      [1, 2, 2, 3],
+      [1, 2, 3, 4],
+      [2, 4, 1, 1],
+      [1, 3, 1, 2],
+    ]) {
+      const pieces = counts.map((count) => line.repeat(count))
+      expect(read(pieces)).toBe(pieces.join(''))
+    }
+  })
+
+  test('pieces of a stream are plain text from the first one on that repeats nothing', () => {
+    expect(read(['a', 'ab', 'abc', 'abcd', 'e', 'a', 'ab'])).toBe('abcdeaab')
+    expect(read(['a', 'ab', 'abc', 'abcd', 'abcd', 'abcde'])).toBe('abcde')
+  })
+
   test.each([
     [['x'.repeat(31), `${'x'.repeat(31)}abc`], 'joined'],
     [[`${'x'.repeat(29)}abc`, `${'x'.repeat(29)}abcd`], 'read once'],

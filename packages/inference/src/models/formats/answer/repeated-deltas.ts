@@ -23,7 +23,9 @@ const signsMin = 4
  * model do not grow so, and the evidence is required before anything is dropped:
  *
  * - four pieces in a row, or three with 16 characters, or two where the first has 32;
- * - at least four different characters.
+ * - at least four different characters;
+ * - the text behind the first piece is no repetition of the beginning: a model that writes one line again and again
+ *   grows so too.
  *
  * A piece in the chain is held until there is evidence, or until a piece breaks the chain: then all text is passed on
  * as it came. So two short pieces (`ha`, `haha`) stay two pieces, because nothing tells them apart from repetition.
@@ -41,12 +43,12 @@ export function createRepeatedDeltas(): RepeatedDeltas {
       pieces >= chainMin ||
       (pieces === 3 && last.length >= longMin) ||
       (pieces === 2 && firstChars >= firstMin)
-    return isLong && new Set(last).size >= signsMin
+    return isLong && new Set(last).size >= signsMin && !last.startsWith(last.slice(firstChars))
   }
 
-  function released(): string {
+  function plain(piece: string): string {
     state = 'plain'
-    return held.splice(0).join('')
+    return held.splice(0).join('') + piece
   }
 
   return {
@@ -59,12 +61,13 @@ export function createRepeatedDeltas(): RepeatedDeltas {
       }
       const grows = piece.startsWith(last)
       if (state === 'repeats') {
-        // A piece may repeat the text without anything new; one that is no repetition is new text.
-        const news = grows ? piece.slice(last.length) : last.startsWith(piece) ? '' : piece
-        last = grows ? piece : last + news
+        // One piece that does not begin with the text so far shows that the next ones are plain text again.
+        if (!grows) return plain(piece)
+        const news = piece.slice(last.length)
+        last = piece
         return news
       }
-      if (!grows || piece.length === last.length) return released() + piece
+      if (!grows || piece.length === last.length) return plain(piece)
       held.push(piece)
       last = piece
       if (!isEvident()) return ''
@@ -72,7 +75,7 @@ export function createRepeatedDeltas(): RepeatedDeltas {
       held.length = 0
       return last.slice(firstChars)
     },
-    rest: () => (state === 'unsure' ? released() : ''),
+    rest: () => (state === 'unsure' ? plain('') : ''),
   }
 }
 

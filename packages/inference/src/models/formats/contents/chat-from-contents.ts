@@ -170,10 +170,10 @@ function resultContent(result: JsonObject): JsonValue {
 }
 
 function chatTools(tools: JsonValue | undefined, choice: JsonObject): JsonObject[] {
-  const allowed = listIn(choice, 'allowedFunctionNames')
+  const allowed = new Set(listIn(choice, 'allowedFunctionNames'))
   return objectsIn(tools)
     .flatMap((tool) => objectsIn(tool['functionDeclarations']))
-    .filter((one) => allowed.length === 0 || allowed.includes(one['name'] ?? ''))
+    .filter((one) => allowed.size === 0 || allowed.has(one['name'] ?? ''))
     .map((one) => ({
       type: 'function',
       function: present({
