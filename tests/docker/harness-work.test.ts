@@ -40,7 +40,7 @@ const inNpm: CodingWork = {
   file: '/data/repo/sum.js',
   content: 'exports.sum = (a, b) => a + b\n',
   testCommand:
-    'cd /data/repo && (npm ci && npm test) > tested 2>&1; echo exit $? >> tested; git diff > change 2>&1',
+    'cd /data/repo && (npm ci && npm test) > tested 2>&1; echo exit $? >> tested; git diff --no-ext-diff > change 2>&1',
   handOff,
   result: 'There are 7 lines.',
   summary: 'The sum is right now.',
@@ -50,7 +50,7 @@ const inPython: CodingWork = {
   file: '/data/repo/sums.py',
   content: 'def add(a, b):\n    return a + b\n',
   testCommand:
-    'cd /data/repo && python3 -m pytest -q > tested 2>&1; echo exit $? >> tested; git diff > change 2>&1',
+    'cd /data/repo && python3 -m pytest -q > tested 2>&1; echo exit $? >> tested; git diff --no-ext-diff > change 2>&1',
 }
 
 /** Each known harness from its registry package, pinned to the version that this test was written for. */
