@@ -8,12 +8,17 @@ import type { BuildContainer } from './build-container.ts'
 import { failed } from './build-failed.ts'
 import { fetchMounts } from './build-mounts.ts'
 import { mustRun } from './build-steps.ts'
+import { imageFilesMax } from './check-image.ts'
 import type { DeriveBase, DeriveOptions, Derivation } from './derivation.ts'
 import { download, layRecipe } from './download-packages.ts'
 import { lockOf } from './read-lock.ts'
 import { createRegistryTable } from './registry-table.ts'
 import type { RegistryTable } from './registry-table.ts'
 import { openRegistryProxy } from './registry-proxy.ts'
+import { watchDisk } from './watch-disk.ts'
+
+/** The disk space that downloads may take besides their own size, in bytes: npm unpacks packages to check them. */
+const unpackedMaxBytes = 4 * 1024 ** 3
 
 /** Files of packages in a container in which no program of a package has run. */
 export interface FetchedPackages {
@@ -54,13 +59,23 @@ export async function withPackages<T>(
       clock: options.clock,
       signal: of.signal,
     })
+    // Package managers unpack as root what registries deliver, into a volume, which has no limit.
+    const disk = await watchDisk(container, {
+      folder: '/fetch',
+      maxFiles: imageFilesMax,
+      maxBytes: proxy.maxBytes + unpackedMaxBytes,
+      end: container.remove,
+    })
     await layRecipe(options.packages, container)
     const npmLock = await download(options.packages, container, { ...of, ...proxy, registries }).catch(
       (error: unknown) => {
+        const why = disk.whyFull()
+        if (why !== null) throw failed(`the downloads ${why} when they are unpacked`)
         if (!proxy.isFull()) throw error
         throw failed(`the downloads are larger than ${Math.floor(proxy.maxBytes / 1024 ** 2)} MB`)
       },
     )
+    disk.end()
     await proxy.close()
     const lock = await lockOf(container, { ...of, architecture: base.engine.architecture, npmLock })
     await mustRun(container, ['rm', '-rf', '/fetch/config'])

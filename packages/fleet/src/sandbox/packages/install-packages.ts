@@ -10,14 +10,14 @@ import { imageFilesMax } from './check-image.ts'
 import type { DeriveBase, DeriveOptions, Derivation } from './derivation.ts'
 import type { FetchedPackages } from './fetch-packages.ts'
 import { absentFrom, readList } from './read-list.ts'
-import { watchInodes } from './watch-inodes.ts'
+import { watchDisk } from './watch-disk.ts'
 
 /** The first process of a container in which packages are installed: it does nothing. */
 const idleProgram = 'setInterval(() => {}, 2 ** 30)'
 
 /**
  * Installs the downloads in a second container, which can only read them, and calls `use` with it. Programs of packages
- * run in it as root; they get no network and can fill no volume.
+ * run in it as root; they get no network and cannot write to the volume.
  */
 export async function withInstalled<T>(
   options: Pick<DeriveOptions, 'homeId' | 'clock'>,
@@ -39,10 +39,16 @@ export async function withInstalled<T>(
     signal,
   })
   try {
-    const inodes = await watchInodes(fetched.container, { maxFiles: filesMax, end: container.remove })
+    const disk = await watchDisk(fetched.container, {
+      folder: '/',
+      maxFiles: filesMax,
+      // The engine counts the bytes of this container.
+      maxBytes: Infinity,
+      end: container.remove,
+    })
     const installed = await install(container, fetched.lock).catch((error: unknown) => {
-      if (!inodes.isFull()) throw error
-      throw failed(`the packages make more than ${filesMax} files`)
+      const why = disk.whyFull()
+      throw why === null ? error : failed(`the packages ${why}`)
     })
     return await use(container, installed)
   } finally {
