@@ -70,7 +70,7 @@ withEngine(
         ...ofHome,
         image: await base,
         program: idleProgram,
-        mounts: fetchMounts(home().briefingDirectory),
+        mounts: fetchMounts(home().briefingDirectory, home().homeTag),
       })
       onTestFinished(() => fetched.remove())
       const owner = { uid: 0, mode: 0o755 }

@@ -4,7 +4,11 @@ import * as z from 'zod'
 import { packageImagesConformance } from '../../packages/fleet/src/sandbox/package-images.conformance.ts'
 import { unlessStatus } from '../../packages/fleet/src/sandbox/docker/unless-status.ts'
 import { registriesFolderOf } from '../../packages/fleet/src/sandbox/packages/fetch-packages.ts'
-import { agentSize } from '../../packages/fleet/src/sandbox/sandbox-spec.ts'
+import { startBuildContainer } from '../../packages/fleet/src/sandbox/packages/build-container.ts'
+import { fetchMounts } from '../../packages/fleet/src/sandbox/packages/build-mounts.ts'
+import { watchDisk } from '../../packages/fleet/src/sandbox/packages/watch-disk.ts'
+import { agentSize, sandboxName } from '../../packages/fleet/src/sandbox/sandbox-spec.ts'
+import { systemClock } from '../../packages/foundation/src/platform/system-clock.ts'
 import { joinPackages, toolboxNames } from '../../packages/protocol/src/agent-packages.ts'
 import { namesIn } from '../../packages/foundation/src/config/atomic-file.ts'
 import { openPrivateRegistry, pryingScript } from './private-registry.ts'
@@ -50,8 +54,13 @@ withEngine(
       const label = [`flotilla.home=${home().homeTag}`, 'flotilla.role=packages']
       const containers = await engine.docker.listContainers({ all: true, filters: { label } })
       const unnamed = await engine.docker.listImages({ filters: { label, dangling: ['true'] } })
+      const { Volumes: volumes } = await engine.docker.listVolumes({ filters: { label } })
       const sockets = await namesIn(registriesFolderOf(home()))
-      return [...listedSchema.parse([...containers, ...unnamed]).map(({ Id }) => Id), ...sockets]
+      return [
+        ...listedSchema.parse([...containers, ...unnamed]).map(({ Id }) => Id),
+        ...volumes.map(({ Name }) => Name),
+        ...sockets,
+      ]
     }
 
     packageImagesConformance('an engine', () => ({
@@ -127,6 +136,57 @@ withEngine(
         },
       })
       expect(await Promise.all(looks)).toEqual([{ network: 'none', sockets: 0 }])
+    })
+
+    it(
+      'a build that is aborted while packages are installed leaves nothing',
+      { timeout: 600_000 },
+      async () => {
+        const list = { apt: [], npm: ['semver@7.7.2'], pip: [] }
+        const { lock, id } = await images().ensure(list, { lock: null, progress })
+        await remove(id)
+        const label = [`flotilla.home=${home().homeTag}`, 'flotilla.role=packages']
+        const stop = new AbortController()
+        const abortInstallation = async (): Promise<void> => {
+          while ((await engine.docker.listContainers({ filters: { label } })).length < 2);
+          stop.abort(new Error('interrupted'))
+        }
+        const aborted: Promise<void>[] = []
+        const interrupted = images().ensure(list, {
+          lock,
+          signal: stop.signal,
+          progress: (step) => {
+            if (/without a network/.test(step)) aborted.push(abortInstallation())
+          },
+        })
+        await expect(interrupted).rejects.toThrow('interrupted')
+        await Promise.all(aborted)
+        expect(await remains()).toEqual([])
+      },
+    )
+
+    it('downloads that fill the disk of the engine are ended', { timeout: 600_000 }, async () => {
+      const { agentId } = await home().start({ agentId: 'base' })
+      const { Image } = await engine.docker.getContainer(sandboxName(home().homeId, agentId)).inspect()
+      const container = await startBuildContainer(engine, {
+        image: Image,
+        homeTag: home().homeTag,
+        program: 'setInterval(() => {}, 2 ** 30)',
+        mounts: fetchMounts(home().briefingDirectory, home().homeTag),
+        clock: systemClock,
+        signal: new AbortController().signal,
+      })
+      onTestFinished(() => container.remove())
+      const disk = await watchDisk(container, {
+        folder: '/fetch',
+        maxFiles: 100_000,
+        maxBytes: 200 * 1024 ** 2,
+        end: container.remove,
+      })
+      const script = 'while :; do head -c 50000000 /dev/zero > /fetch/$((n += 1)); sleep 0.2; done'
+      await expect(container.run({ command: ['sh', '-c', script] })).rejects.toThrow()
+      expect(disk.whyFull()).toBe('take more than 200 MB of disk space')
+      expect(await remains()).toEqual([])
     })
 
     it(

@@ -9,6 +9,7 @@ import { ensurePrivateNetwork } from '../network/private-network.ts'
 import type { ReportStep } from '../report-step.ts'
 import { findVolumePrograms } from '../volume/volume-facts.ts'
 import { registriesFolderOf } from '../packages/fetch-packages.ts'
+import { removeUnfinishedDownloads } from '../packages/download-volumes.ts'
 import { removeUnfinishedImages } from '../packages/unfinished-images.ts'
 import { removeContainer } from './agent-container.ts'
 import type { PreparedEngine } from './agent-container.ts'
@@ -82,6 +83,7 @@ async function takeOver(home: DockerHome, { engine }: PreparedEngine): Promise<v
   home.starts = startBounds(options, engine.cpus)
   for (const id of await leftovers(engine, tag)) await removeContainer(engine, id, { volumes: true })
   await removeUnfinishedImages(engine, tag)
+  await removeUnfinishedDownloads(engine, tag)
   await rm(registriesFolderOf(options), { recursive: true, force: true })
   await releaseHeld(engine, tag)
   home.found.programs = await findVolumePrograms(options.path)

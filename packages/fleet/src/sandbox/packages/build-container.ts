@@ -59,7 +59,7 @@ export interface BuildContainer {
   files(): AsyncIterable<TarFacts>
   /** Stores the container's files as an image without a name. Returns the image's id. */
   commit(): Promise<string>
-  /** Removes the container and the downloads. Idempotent. */
+  /** Removes the container, and its downloads if no other container uses them. Idempotent. */
   remove(): Promise<void>
 }
 

@@ -1,20 +1,32 @@
 import type Dockerode from 'dockerode'
+import { labelKeys } from '../hardening/container-options.ts'
+import { packagesRole } from './build-container.ts'
 
-const volumeOptions: NonNullable<Dockerode.MountSettings['VolumeOptions']> = {
-  NoCopy: true,
-  Labels: {},
-  DriverConfig: { Name: 'local', Options: {} },
+function volumeOptions(homeTag: string): NonNullable<Dockerode.MountSettings['VolumeOptions']> {
+  return {
+    NoCopy: true,
+    Labels: { [labelKeys.home]: homeTag, [labelKeys.role]: packagesRole },
+    DriverConfig: { Name: 'local', Options: {} },
+  }
 }
 
-/** Mounts for downloading: the socket of the registry proxy, and a new volume, which is removed with the container. */
-export function fetchMounts(registriesFolder: string): readonly Dockerode.MountSettings[] {
+/** Mounts for downloading: the socket of the registry proxy, and a new volume, which `removeDownloads` removes. */
+export function fetchMounts(registriesFolder: string, homeTag: string): readonly Dockerode.MountSettings[] {
   return [
     { Type: 'bind', Source: registriesFolder, Target: '/registries', ReadOnly: true },
-    { Type: 'volume', Source: '', Target: '/fetch', VolumeOptions: volumeOptions },
+    { Type: 'volume', Source: '', Target: '/fetch', VolumeOptions: volumeOptions(homeTag) },
   ]
 }
 
 /** Mounts for installing: the downloads, which programs of packages cannot change or add to. */
-export function installMounts(volume: string): readonly Dockerode.MountSettings[] {
-  return [{ Type: 'volume', Source: volume, Target: '/fetch', ReadOnly: true, VolumeOptions: volumeOptions }]
+export function installMounts(volume: string, homeTag: string): readonly Dockerode.MountSettings[] {
+  return [
+    {
+      Type: 'volume',
+      Source: volume,
+      Target: '/fetch',
+      ReadOnly: true,
+      VolumeOptions: volumeOptions(homeTag),
+    },
+  ]
 }

@@ -11,6 +11,7 @@ import { mustRun } from './build-steps.ts'
 import { imageFilesMax } from './check-image.ts'
 import type { DeriveBase, DeriveOptions, Derivation } from './derivation.ts'
 import { download, layRecipe } from './download-packages.ts'
+import { removeDownloads } from './download-volumes.ts'
 import { lockOf } from './read-lock.ts'
 import { createRegistryTable } from './registry-table.ts'
 import type { RegistryTable } from './registry-table.ts'
@@ -48,17 +49,20 @@ export async function withPackages<T>(
   const { proxies, recipeDirectory } = options.packages
   const { downloadMaxBytes: maxBytes } = of
   const proxy = await openRegistryProxy({ folder: registriesFolder, registries, proxies, maxBytes })
+  const tag = homeTag(options.homeId)
   let container: BuildContainer | null = null
+  let volume: string | null = null
   try {
     container = await startBuildContainer(base.engine, {
       image: base.image,
-      homeTag: homeTag(options.homeId),
+      homeTag: tag,
       program: await readFile(join(recipeDirectory, 'forward.cjs'), 'utf8'),
-      mounts: fetchMounts(registriesFolder),
+      mounts: fetchMounts(registriesFolder, tag),
       memoryBytes: of.memoryBytes,
       clock: options.clock,
       signal: of.signal,
     })
+    volume = await container.volume()
     // Package managers unpack as root what registries deliver, into a volume, which has no limit.
     const disk = await watchDisk(container, {
       folder: '/fetch',
@@ -83,6 +87,7 @@ export async function withPackages<T>(
   } finally {
     await proxy.close()
     await container?.remove()
+    if (volume !== null) await removeDownloads(base.engine, volume)
   }
 }
 

@@ -30,11 +30,12 @@ export async function withInstalled<T>(
   use: (container: BuildContainer, installed: readonly InstalledPackage[]) => Promise<T>,
 ): Promise<T> {
   const { base, fetched, signal, filesMax = imageFilesMax } = of
+  const tag = homeTag(options.homeId)
   const container = await startBuildContainer(base.engine, {
     image: base.image,
-    homeTag: homeTag(options.homeId),
+    homeTag: tag,
     program: idleProgram,
-    mounts: installMounts(await fetched.container.volume()),
+    mounts: installMounts(await fetched.container.volume(), tag),
     clock: options.clock,
     signal,
   })
