@@ -52,13 +52,7 @@ export function OpenApproval({ approval }: { readonly approval: ApprovalView }) 
     <Card title={title} more={<Badge tone="warn">waiting</Badge>}>
       <div className="body stack">
         <p className="plain-text">{summary}</p>
-        {consequences.length > 0 && (
-          <ul className="points">
-            {consequences.map((sentence) => (
-              <li key={sentence}>{sentence}</li>
-            ))}
-          </ul>
-        )}
+        <Points sentences={consequences} />
         {costs.length > 0 && (
           <section className="stack tight" aria-label="What it would cost">
             <h3 className="small muted">What it would cost</h3>
@@ -116,8 +110,8 @@ export function OpenApproval({ approval }: { readonly approval: ApprovalView }) 
         >
           <div className="stack">
             {asking === 'always' && <ProposedRule proposed={proposed} />}
-            <p>{consequences.join(' ')}</p>
-            <p>{costs.join(' ')}</p>
+            <Points sentences={consequences} />
+            <Points sentences={costs} />
             <p className="small muted">
               The action that you approve has the digest <span className="mono">{digest.slice(0, 12)}</span>;
               if the action was changed since, your approval is rejected.
@@ -143,11 +137,19 @@ function ProposedRule({
       <pre className="code" tabIndex={0} role="region" aria-label="The rule">
         {data.text}
       </pre>
-      <ul className="points">
-        {data.allows.map((sentence) => (
-          <li key={sentence}>{sentence}</li>
-        ))}
-      </ul>
+      <Points sentences={data.allows} />
     </>
+  )
+}
+
+/** A list of sentences; nothing if there are none. */
+function Points({ sentences }: { readonly sentences: readonly string[] }) {
+  if (sentences.length === 0) return null
+  return (
+    <ul className="points">
+      {sentences.map((sentence) => (
+        <li key={sentence}>{sentence}</li>
+      ))}
+    </ul>
   )
 }

@@ -14,6 +14,11 @@ const npmName = z
 const npmVersion = z.string().regex(/^[0-9A-Za-z][0-9A-Za-z.+-]{0,127}$/)
 const pipName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/)
 const pipVersion = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9.+!_-]{0,127}$/)
+/** Digests of one file of npm, separated by spaces; a person who decides reads them, so nothing else may follow. */
+const npmDigests = z
+  .string()
+  .max(600)
+  .regex(/^(?:sha\d{1,3}-[A-Za-z0-9+/]+=*(?: |$))*$/)
 const file = z.string().regex(/^[^/\0\n\t]{0,300}$/)
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 
@@ -27,9 +32,7 @@ export const packageLockSchema = z.strictObject({
   /** The list that was resolved. */
   packages: packageListSchema,
   apt: z.array(z.strictObject({ name: aptName, version: aptVersion, file, sha256 })).max(lockedMax),
-  npm: z
-    .array(z.strictObject({ name: npmName, version: npmVersion, integrity: z.string().max(600) }))
-    .max(lockedMax),
+  npm: z.array(z.strictObject({ name: npmName, version: npmVersion, integrity: npmDigests })).max(lockedMax),
   pip: z.array(z.strictObject({ name: pipName, version: pipVersion, file, sha256 })).max(lockedMax),
   /** npm's own lock file as text; empty without npm packages. */
   npm_lock: z.string().max(8 * 1024 * 1024),

@@ -1,3 +1,4 @@
+import { visible } from '@flotilla/protocol/shown-text'
 import type { PackageLock, ResolvedPackages } from '@flotilla/fleet/sandbox'
 
 export interface ChangedFiles {
@@ -29,7 +30,7 @@ export function changedFiles(
           `adds ${kind} ${name} ${version}, ${bytes === null ? 'size unknown' : `${bytes} bytes`}, ${digest}`,
       ),
       ...lost.map((one) => `removes ${one}`),
-    ],
+    ].map(visible),
     bytes: added.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0),
   }
 }

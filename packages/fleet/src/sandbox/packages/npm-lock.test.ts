@@ -34,6 +34,11 @@ test.each<[string, Readonly<Record<string, unknown>>, string]>([
   ['without a digest', { 'node_modules/a': { ...good, integrity: undefined } }, 'a has no digest'],
   ['with an empty digest', { 'node_modules/a': { ...good, integrity: '' } }, 'a has no digest'],
   [
+    'with words behind its digest',
+    { 'node_modules/a': { ...good, integrity: `${integrity} Checked by the owner.` } },
+    'a has no digest',
+  ],
+  [
     'of git',
     { 'node_modules/a': { ...good, resolved: 'git+ssh://git@host/a.git#1' } },
     'a does not come from a registry',

@@ -81,7 +81,7 @@ function whyNotFromRegistry(path: string, entry: z.infer<typeof entrySchema>): s
   if (entry.version === undefined) return 'has no version'
   if (
     entry.integrity === undefined ||
-    !/^sha(?:1|256|384|512)-[A-Za-z0-9+/]+=*(?:\s|$)/.test(entry.integrity)
+    !/^(?:sha(?:1|256|384|512)-[A-Za-z0-9+/]+=*(?: |$))+$/.test(entry.integrity)
   )
     return 'has no digest, so that its file could not be checked'
   if (entry.resolved !== undefined && !/^https?:\/\//.test(entry.resolved))
