@@ -36,7 +36,7 @@ export function requestsModule(kernel: WorkKernel, needs: Needs): MeshModule<nul
   approvals.addKind(sizeApprovalKind, sizeApproval(shared))
   kernel.workEvents.runAwaits.subscribe(table.choosingOf)
   kernel.workEvents.runSettled.subscribe(({ id }) => locks.runSettled(id))
-  kernel.fleetEvents.agentDeleted.subscribe(table.forget)
+  kernel.fleetEvents.agentDeleted.subscribe(table.endOfAgent)
   return {
     api: null,
     routes: { agent: (surface) => requestAgentRoutes(surface, { requestPackages, requestSize }) },

@@ -110,8 +110,11 @@ export function createPackageRequestTable(database: Database) {
         .prepare("UPDATE package_requests SET state = 'ended' WHERE run_id = ? AND state = 'choosing'")
         .run(runId)
     },
-    forget: (agentId: string): void => {
-      database.prepare('DELETE FROM package_requests WHERE agent_id = ?').run(agentId)
+    /** Ends the requests of a deleted agent, which still count within the hour. */
+    endOfAgent: (agentId: string): void => {
+      database
+        .prepare("UPDATE package_requests SET state = 'ended', lock = '' WHERE agent_id = ?")
+        .run(agentId)
     },
     /** Deletes ended requests that no longer count. */
     trim: (before: number): void => {

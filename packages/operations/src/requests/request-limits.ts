@@ -4,7 +4,7 @@ const mb = 1024 * 1024
 export const packageRequestLimits = {
   /** Requests that wait for a lock or for a person. */
   open: { perAgentMax: 3, max: 30, floor: 1 },
-  /** Requests within an hour, of which each may choose a lock once. */
+  /** Requests within an hour; each may try to choose a lock `attemptsMax` times. */
   perHour: { perAgentMax: 6, max: 24, floor: 1 },
   /** The maximum size of the downloads of one choice, in bytes; one lock is chosen at a time. */
   downloadMaxBytes: 1024 * mb,

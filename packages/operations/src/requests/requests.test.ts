@@ -248,6 +248,18 @@ describe('packages that an agent asks for', () => {
     expect(home.images.resolved).toHaveLength(6)
   })
 
+  test('of a deleted agent end without their lock, and still count within the hour', async () => {
+    const { ask, open, table } = await atWork()
+    ask({ apt: ['jq'] })
+    await until(() => open().length === 1)
+    table.endOfAgent('coder')
+    expect(table.byId('pack_1')).toMatchObject({ state: 'ended', lock: '' })
+    expect(table.counts('coder', 0)).toEqual({
+      open: { own: 0, total: 0 },
+      recent: { own: 1, total: 1 },
+    })
+  })
+
   test('are chosen within the limits of time and bytes', async () => {
     const { ask, home } = await atWork()
     const asked = Promise.withResolvers<unknown>()

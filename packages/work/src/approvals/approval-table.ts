@@ -134,8 +134,12 @@ export function createApprovalTable(database: Database) {
         argument.name,
         argument.value,
       ),
-    pendingAbout: (subject: string) =>
-      many(`SELECT ${approvalColumns} FROM approvals WHERE subject = ? AND state = 'pending'`, subject),
+    /** Returns the pending approvals about an agent, and those that it requested. */
+    pendingWith: (agentId: string) =>
+      many(
+        `SELECT ${approvalColumns} FROM approvals WHERE state = 'pending' AND (subject = ?1 OR asked_by = 'agent:' || ?1)`,
+        agentId,
+      ),
     expiredBy: (now: number) =>
       many(`SELECT ${approvalColumns} FROM approvals WHERE state = 'pending' AND expires_at <= ?`, now),
     confirmed: () => many(`SELECT ${approvalColumns} FROM approvals WHERE state = 'confirmed'`),

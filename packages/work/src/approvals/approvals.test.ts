@@ -128,6 +128,18 @@ describe('what waits for a person', () => {
     expect(done).toHaveLength(1)
   })
 
+  test('what a deleted agent asked for, and what waits about it, is cancelled', () => {
+    const { approvals, ask } = aHarness()
+    const { id } = ask('of another agent')
+    approvals.forget('lead')
+    expect(approvals.read(person, id)).toMatchObject({ state: 'pending' })
+    approvals.forget('operator')
+    expect(approvals.read(person, id)).toMatchObject({
+      state: 'cancelled',
+      detail: 'Agent operator no longer exists.',
+    })
+  })
+
   test('what waits for a person confirmed twenty times at once is done once', async () => {
     const { approvals, ask, done } = aHarness()
     const { id, digest } = ask()

@@ -46,7 +46,7 @@ export interface Approvals {
    * waits for, in the transaction that settles the run.
    */
   runSettled(run: SettledRun): void
-  /** Cancels approvals about a deleted agent. */
+  /** Cancels approvals about a deleted agent, and those that it requested. */
   forget(agentId: string): void
   /** Continues actions that were confirmed but not completed when the previous mesh ended. */
   resume(): Promise<void>
@@ -158,7 +158,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       }
     },
     forget: (agentId) => {
-      for (const row of table.pendingAbout(agentId)) {
+      for (const row of table.pendingWith(agentId)) {
         move(row, { to: 'cancelled', by: 'system', detail: `Agent ${agentId} no longer exists.` })
       }
     },
