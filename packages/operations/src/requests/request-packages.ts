@@ -1,4 +1,4 @@
-import { isWithoutPackages, joinPackages } from '@flotilla/protocol/agent-packages'
+import { isWithoutPackages, joinPackages, packagesPerRegistryMax } from '@flotilla/protocol/agent-packages'
 import type { PackageList } from '@flotilla/protocol/agent-packages'
 import { Problem } from '@flotilla/protocol/problem'
 import { resourceRequestLimits } from '@flotilla/protocol/resource-requests-api'
@@ -14,7 +14,7 @@ import type { WorkKernel } from '@flotilla/work/events'
 import type { PackageRequest, PackageRequestTable } from './package-request-table.ts'
 import { hourMs, packageRequestLimits } from './request-limits.ts'
 
-/** Problems `denied`, `stale-fence`, `packages-unavailable`, `conflict`, `too-many-requests`. */
+/** Problems `denied`, `stale-fence`, `bad-request`, `packages-unavailable`, `conflict`, `approvals-full`. */
 export type RequestPackages = (
   caller: AgentCaller,
   wanted: { readonly packages: PackageList; readonly reason: string },
@@ -57,7 +57,15 @@ export function createRequestPackages(
         detail: `a request names 1 to ${resourceRequestLimits.packagesMax} packages, and this one names ${count}`,
       })
     const rootId = rootOf(deps.identityEvents, agentId)
-    const key = packagesKey(packages.listWith(rootId, more))
+    const list = packages.listWith(rootId, more)
+    const [full] = (['apt', 'npm', 'pip'] as const).filter(
+      (registry) => list[registry].length > packagesPerRegistryMax,
+    )
+    if (full !== undefined)
+      throw new Problem('bad-request', {
+        detail: `the image of ${rootId} would have ${list[full].length} packages of ${full} with this request, and ${packagesPerRegistryMax} are the limit`,
+      })
+    const key = packagesKey(list)
     const { state, detail } = packages.stateOf(key)
     if (state === 'unavailable')
       throw new Problem('packages-unavailable', {

@@ -248,6 +248,18 @@ describe('packages that an agent asks for', () => {
     expect(home.images.resolved).toHaveLength(6)
   })
 
+  test('that are too many together with the list of the owner are refused before any download', async () => {
+    const { ask, home } = await atWork()
+    home.agents['coder'] = { packages: { apt: Array.from({ length: 49 }, (_, at) => `p${at}`) } }
+    expect(() => ask({ apt: ['jq', 'hello'] })).toThrow(
+      expect.objectContaining({
+        code: 'bad-request',
+        detail: expect.stringContaining('51 packages of apt with this request, and 50 are the limit'),
+      }),
+    )
+    expect(home.images.resolved).toEqual([])
+  })
+
   test('of a deleted agent end without their lock, and still count within the hour', async () => {
     const { ask, open, table } = await atWork()
     ask({ apt: ['jq'] })
