@@ -80,7 +80,12 @@ export function createChooseLocks(
     const before = await packages.lockOf(packages.keyOf(request.rootId)).catch(() => null)
     const { lines, bytes } = changedFiles(chosen, before)
     const text = JSON.stringify(chosen.lock)
-    if (lines.length > limits.filesMax || Buffer.byteLength(text) > limits.lockMaxBytes)
+    if (Buffer.byteLength(text) > limits.lockMaxBytes)
+      return fail(
+        request,
+        `the lock of the whole image would be larger than ${limits.lockMaxBytes / 1024 ** 2} MB; ask for fewer`,
+      )
+    if (lines.length > limits.filesMax)
       return fail(
         request,
         `the packages change ${lines.length} files of the image, and a person can check at most ${limits.filesMax}; ask for fewer`,

@@ -260,6 +260,22 @@ describe('packages that an agent asks for', () => {
     expect(home.images.resolved).toEqual([])
   })
 
+  test('of a lock that is too large are not shown to a person, and the run learns the reason', async () => {
+    const { ask, open, ledger, table, home } = await atWork()
+    const { resolve } = home.images
+    home.images.resolve = async (...asked) => {
+      const chosen = await resolve(...asked)
+      const large = ' '.repeat(packageRequestLimits.lockMaxBytes)
+      return { ...chosen, lock: { ...chosen.lock, npm_lock: large } }
+    }
+    ask()
+    ledger.agents.finish('coder', { response: 'I wait.' })
+    await until(() => table.byId('pack_1')?.state === 'ended')
+    await ledger.clock.settle()
+    expect(open()).toEqual([])
+    expect(ledger.agents.sent.at(-1)?.message).toContain('would be larger than 4 MB')
+  })
+
   test('of a deleted agent end without their lock, and still count within the hour', async () => {
     const { ask, open, table } = await atWork()
     ask({ apt: ['jq'] })
