@@ -79,6 +79,13 @@ export const agentSizeApi = {
   },
 } as const satisfies Record<AgentSizeEndpointName, EndpointSchemas>
 
+/** Returns the limits that are set, without members that are undefined. Pure. */
+export function limitsOf(size: AgentSizeSet): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(size).flatMap(([name, limit]) => (limit === undefined ? [] : [[name, limit] as const])),
+  )
+}
+
 /** Whether both set the same limits. Pure. */
 export function isSameAgentSize(one: AgentSizeSet, other: AgentSizeSet): boolean {
   return agentSizeNames.every((name) => one[name] === other[name])

@@ -1,4 +1,4 @@
-import { isSameAgentSize } from '@flotilla/protocol/agent-size'
+import { isSameAgentSize, limitsOf } from '@flotilla/protocol/agent-size'
 import type { AgentSizeSet, AgentSizeView, WholeSize } from '@flotilla/protocol/agent-size'
 import { Problem } from '@flotilla/protocol/problem'
 import { agentSettingsOf } from '@flotilla/foundation/config'
@@ -90,11 +90,7 @@ export function createAgentSizes(deps: {
           repair: `Change the size of ${root}.`,
         })
       possible(agentId, size)
-      const value = Object.fromEntries(
-        Object.entries(size).flatMap(([name, limit]) =>
-          limit === undefined ? [] : [[name, limit] as const],
-        ),
-      )
+      const value = limitsOf(size)
       await settingsFile.editAll((settings) => {
         const present = agentSettingsOf(settings, agentId).size ?? {}
         if (seen !== undefined && !isSameAgentSize(present, seen))

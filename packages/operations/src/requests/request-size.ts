@@ -1,4 +1,5 @@
-import { agentSizeSchema, isSameAgentSize } from '@flotilla/protocol/agent-size'
+import { isDeepStrictEqual } from 'node:util'
+import { agentSizeSchema, isSameAgentSize, limitsOf } from '@flotilla/protocol/agent-size'
 import type { AgentSizeSet } from '@flotilla/protocol/agent-size'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
@@ -99,28 +100,21 @@ export function createRequestSize(
     )
     // The size of the root ancestor applies to all agents that it created.
     const agentId = rootOf(deps.identityEvents, named)
-    const from = sizes.of(agentId).set
-    const to: AgentSizeSet = { ...from, ...defined(change) }
-    if (isSameAgentSize(from, to))
+    const { set: from, size } = sizes.of(agentId)
+    const to: AgentSizeSet = { ...from, ...limitsOf(change) }
+    // A default that is set changes nothing.
+    if (isDeepStrictEqual(size, sizes.possible(agentId, to)))
       throw new Problem('conflict', { detail: `agent ${agentId} has this size already; name another one` })
-    sizes.possible(agentId, to)
     const args = {
       agent_id: agentId,
       asked_by: caller.agentId,
       for_itself: isOwn,
-      from: defined(from),
-      to: defined(to),
+      from: limitsOf(from),
+      to: limitsOf(to),
       reason: sanitizeForPrompt(reason),
     }
     return approvals.ask(caller, { kind: sizeApprovalKind, args })
   }
-}
-
-/** Returns the members that are set. Pure. */
-function defined(size: AgentSizeSet): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(size).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  )
 }
 
 function sizeWords({ memoryLimitBytes, cpu, pidsLimit, tmpSizeBytes }: AgentSize): string {

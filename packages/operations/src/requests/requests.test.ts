@@ -423,6 +423,7 @@ describe('another size that an agent asks for', () => {
     [{ memory_mb: 8192 }, 'size-unavailable', /8192 MB of memory, and this machine has 4096 MB/],
     [{ cpus: 5 }, 'size-unavailable', /5 processors, and this machine has 4/],
     [{}, 'conflict', /this size already/],
+    [{ memory_mb: 384 }, 'conflict', /this size already/],
     [{ agent_id: 'nobody', memory_mb: 512 }, 'unknown-agent', /no agent nobody/],
   ])('%j is refused with the reason', async (wanted, code, detail) => {
     const { askSize, open } = await atWork()

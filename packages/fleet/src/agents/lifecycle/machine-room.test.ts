@@ -3,6 +3,7 @@ import type { Problem } from '@flotilla/protocol/problem'
 import { afterEach, expect, test } from 'vitest'
 import { aFleet, createManualRuntime, owner, patient } from '../../../../testing/src/fleet-harness.ts'
 import type { FleetHarness } from '../../../../testing/src/fleet-harness.ts'
+import { createMachineRoom } from './machine-room.ts'
 import { agentSize, sizeMark } from '../../sandbox/sandbox-spec.ts'
 
 let harness: FleetHarness
@@ -31,6 +32,17 @@ test('what the owner leaves out has the default of the kind', () => {
   })
   expect(sizeMark('worker', usual)).toBe('')
   expect(sizeMark('worker', set)).not.toBe('')
+})
+
+test('the repair of a size that is only requested names no setting', () => {
+  const room = createMachineRoom({
+    capacity: () => capacity,
+    agents: { list: () => [] },
+    startedSizes: new Map(),
+  })
+  expect(() => room.requirePossible('a', agentSize('worker', { memory_mb: 5000 }))).toThrow(
+    expect.objectContaining({ code: 'size-unavailable', repair: 'Choose a smaller size.' }),
+  )
 })
 
 test('a sandbox gets the size of its agent, and a changed size before the next run', async () => {

@@ -65,13 +65,15 @@ export function createMachineRoom(deps: {
     },
     requirePossible: (agentId, size) => {
       const capacity = deps.capacity()
-      if (capacity !== null) requirePossible(agentId, size, capacity)
+      if (capacity !== null) requirePossible(agentId, size, { capacity, repair: 'Choose a smaller size.' })
     },
     enter: ({ agentId, kind, size }) => {
       const { memoryLimitBytes: bytes } = size
       const isLarger = bytes > agentSize(kind).memoryLimitBytes
       const capacity = deps.capacity()
-      if (capacity !== null && sizeMark(kind, size) !== '') requirePossible(agentId, size, capacity)
+      const repair = `Reduce agents.${agentId}.size in config/settings.json, then: flotilla restart ${agentId}`
+      if (capacity !== null && sizeMark(kind, size) !== '')
+        requirePossible(agentId, size, { capacity, repair })
       if (capacity !== null && isLarger) {
         const running = others(agentId)
         const sum = running.reduce((total, one) => total + one.bytes, 0)
@@ -93,22 +95,27 @@ function countOf(kind: SandboxSpec['kind'], bytes: number): number {
   return bytes > agentSize(kind).memoryLimitBytes ? bytes : bytes * defaultSizePart
 }
 
-function requirePossible(agentId: string, { memoryLimitBytes, cpu }: AgentSize, capacity: Capacity): void {
+function requirePossible(
+  agentId: string,
+  { memoryLimitBytes, cpu }: AgentSize,
+  { capacity, repair }: { readonly capacity: Capacity; readonly repair: string },
+): void {
   const availableBytes = capacity.memoryBytes - reserveBytes
   if (memoryLimitBytes > availableBytes)
     throw tooLarge(
       agentId,
       `${inMb(memoryLimitBytes)} of memory, and this machine has ${inMb(availableBytes)}`,
+      repair,
     )
   const cpus = cpu.quotaUs / cpu.periodUs
   if (cpus > capacity.cpus)
-    throw tooLarge(agentId, `${cpus} processors, and this machine has ${capacity.cpus}`)
+    throw tooLarge(agentId, `${cpus} processors, and this machine has ${capacity.cpus}`, repair)
 }
 
-function tooLarge(agentId: string, what: string): Problem {
+function tooLarge(agentId: string, what: string, repair: string): Problem {
   return new Problem('size-unavailable', {
     detail: `the size of ${agentId} needs ${what} for agents`,
-    repair: `Reduce agents.${agentId}.size in config/settings.json, then: flotilla restart ${agentId}`,
+    repair,
   })
 }
 
