@@ -90,7 +90,9 @@ function finish(stream: ServerHttp2Stream, trailersOf: () => readonly string[]):
 
 /** Resets a stream whose client does not read what waits for it; a server that sends nothing may take longer. */
 function endIfStalled(stream: ServerHttp2Stream, ms: number): void {
-  stream.setTimeout(ms, () => {
+  stream.setTimeout(ms)
+  // A callback of `setTimeout` would be called once, also if nothing waits for the client at that time.
+  stream.on('timeout', () => {
     if (stream.writableLength > 0)
       stream.destroy(new Problem('client-gone', { detail: 'the program does not read the answer' }))
   })

@@ -99,6 +99,15 @@ export function boundControlFrames(session: Http2Session, clock: Pick<Clock, 'no
   session.on('remoteSettings', count)
 }
 
+/** Closes a session that had no request in progress and no traffic for some time, also if it was busy before. */
+export function closeIfUnused(session: Http2Session, afterMs: number, streams: () => number): void {
+  session.setTimeout(afterMs)
+  // A callback of `setTimeout` would be called once, also while a request is in progress.
+  session.on('timeout', () => {
+    if (streams() === 0) session.close()
+  })
+}
+
 /** Returns a function that is false for what comes more often than the burst and the rate allow. */
 export function createBurst(bounds: {
   readonly burst: number

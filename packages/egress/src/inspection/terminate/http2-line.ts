@@ -6,7 +6,13 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { boundAnswerChunks } from '@flotilla/identity/http'
 import { answerInTinyChunks } from '../../egress/index.ts'
-import { boundControlFrames, http2Limits, serverSessionOptions, sizeOfFields } from './http2-limits.ts'
+import {
+  boundControlFrames,
+  closeIfUnused,
+  http2Limits,
+  serverSessionOptions,
+  sizeOfFields,
+} from './http2-limits.ts'
 import { rawHeaders } from './upstream-request.ts'
 import type { SendUpstream, UpstreamAnswer, UpstreamRequest } from './upstream-request.ts'
 
@@ -42,9 +48,7 @@ export function createHttp2Line(deps: {
     session.on('error', () => {})
     boundControlFrames(session, deps.clock)
     session.once('connect', () => session.setLocalWindowSize(http2Limits.connectionWindowBytes))
-    session.setTimeout(deps.keepAliveMs, () => {
-      if (streams === 0) session.close()
-    })
+    closeIfUnused(session, deps.keepAliveMs, () => streams)
     return session
   }
 

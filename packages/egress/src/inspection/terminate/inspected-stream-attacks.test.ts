@@ -305,6 +305,21 @@ describe('floods of an HTTP/2 connection', () => {
     expect(written).toBeLessThan(4 * http2Limits.windowBytes)
   })
 
+  test('an answer that begins long before its body is reset as well if the client does not read it', async () => {
+    const stalledStreamMs = 100
+    const attacker = await anAttacker(
+      (_request, response) => {
+        response.writeHead(200).flushHeaders()
+        // The time of the mesh for the stream ends once before anything waits for the client.
+        response.stream.setTimeout(3 * stalledStreamMs, () => void response.end(Buffer.alloc(16_384)))
+      },
+      { settings: [[4, 0]], stalledStreamMs },
+    )
+    attacker.connection.write(attacker.open(1))
+    await eventually('the stream is reset', async () => resetOf(attacker.ofStream(1)) !== undefined)
+    expect(attacker.requests[0]?.stream.writableEnded).toBe(true)
+  })
+
   test('an agent whose streams all wait does not keep another agent from its answers', async () => {
     const attacker = await anAttacker((request, response) => {
       if (request.url === '/other') response.end('an answer')

@@ -7,7 +7,13 @@ import { createOpenPlaces } from '@flotilla/foundation/intake'
 import { boundRequestChunks, tinyChunks } from '@flotilla/identity/http'
 import { inspectedRequestHeaders } from '../../egress/index.ts'
 import { answerKeptStream, forwardStream, refuseStream } from './forward-stream.ts'
-import { boundControlFrames, createBurst, http2Limits, programSessionOptions } from './http2-limits.ts'
+import {
+  boundControlFrames,
+  closeIfUnused,
+  createBurst,
+  http2Limits,
+  programSessionOptions,
+} from './http2-limits.ts'
 import { readStreamRequest } from './read-stream-request.ts'
 import type { ServeRequest, Session } from './serve-request.ts'
 import { shownHost } from './shown-host.ts'
@@ -82,9 +88,7 @@ export function createServeStreams(deps: {
       opened.on('error', () => {})
       boundControlFrames(opened, deps.clock)
       opened.setLocalWindowSize(http2Limits.connectionWindowBytes)
-      opened.setTimeout(keepAliveMs, () => {
-        if (streams === 0) opened.close()
-      })
+      closeIfUnused(opened, keepAliveMs, () => streams)
       opened.on(
         'stream',
         (stream: ServerHttp2Stream, ...[, flags, raw]: readonly [unknown, number, string[]]) => {
