@@ -18,6 +18,17 @@ interface Preset {
 const reads = ['GET', 'HEAD']
 /** Every method that is not known to read, because a server may have its own methods. */
 const isWrite = '!(method in ["GET", "HEAD", "OPTIONS"])'
+/**
+ * Whether a path may be that of a repository. The APIs of git hosts write files at paths that an agent chooses, such as
+ * `/repos/a/b/contents/git-upload-pack`; on servers below a folder their names begin with `api/v`.
+ */
+const isNoApi = [
+  'host.startsWith("api.")',
+  ...['/api/', '/!api/', '/repos/'].map((start) => `path.lowerAscii().startsWith("${start}")`),
+  ...['/api/v', '/-/'].map((part) => `path.lowerAscii().contains("${part}")`),
+]
+  .map((isApi) => `!${isApi}`)
+  .join(' && ')
 const writesAsked = (reason: string): readonly PresetRule[] => [
   { name: 'writes', verdict: 'ask', match: {}, when: isWrite, reason },
   { name: 'reads', verdict: 'allow', match: { method: reads }, reason: 'Reading is allowed.' },
@@ -29,6 +40,8 @@ const presets: Readonly<Record<Exclude<PresetName, 'mcp'>, Preset>> = {
     hosts: [
       'github.com',
       'api.github.com',
+      'uploads.github.com',
+      'gist.github.com',
       'gitlab.com',
       'bitbucket.org',
       'api.bitbucket.org',
@@ -44,7 +57,8 @@ const presets: Readonly<Record<Exclude<PresetName, 'mcp'>, Preset>> = {
       {
         name: 'clone',
         verdict: 'allow',
-        match: { path: ['**/git-upload-pack', '**/info/refs', '**/info/lfs/objects/batch'] },
+        match: { method: ['POST'], path: ['**/git-upload-pack'] },
+        when: isNoApi,
         reason: 'Cloning and fetching only read.',
         excepts: ['git-host/writes'],
       },

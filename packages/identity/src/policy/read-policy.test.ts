@@ -147,7 +147,35 @@ describe('presets', () => {
 
   test.each([
     [git, { url: `${repository}/git-upload-pack`, method: 'POST' }, 'allow git-host/clone'],
-    [git, { url: `${repository}/info/refs?service=git-receive-pack` }, 'allow git-host/clone'],
+    [git, { url: `${repository}/info/refs?service=git-upload-pack` }, 'allow null'],
+    [git, { url: 'https://gitlab.com/a/api/b/c.git/git-upload-pack', method: 'POST' }, 'allow git-host/clone'],
+    [git, { url: 'https://github.com/a/api/git-upload-pack', method: 'POST' }, 'allow git-host/clone'],
+    [git, { url: 'https://gist.github.com/1.git/git-upload-pack', method: 'POST' }, 'allow git-host/clone'],
+    [git, { url: 'https://gist.github.com/1.git/git-receive-pack', method: 'POST' }, 'ask git-host/push'],
+    ...(
+      [
+        ['PUT', 'https://api.github.com/repos/o/r/contents/a/git-upload-pack'],
+        ['POST', 'https://api.github.com/a/git-upload-pack'],
+        ['DELETE', 'https://api.github.com/repos/o/r/contents/a/info/refs'],
+        ['PUT', `${repository}/git-upload-pack`],
+        ['POST', `${repository}/info/refs`],
+        ['POST', 'https://codeberg.org/api/v1/repos/o/r/contents/a/info/refs'],
+        ['POST', 'https://codeberg.org/api/v1/repos/o/r/contents/a/git-upload-pack'],
+        ['POST', 'https://codeberg.org/API/v1/repos/o/r/contents/a/git-upload-pack'],
+        ['POST', 'https://codeberg.org/%61pi/v1/repos/o/r/contents/a/git-upload-pack'],
+        ['POST', 'https://codeberg.org//api/v1/repos/o/r/contents/a/git-upload-pack'],
+        ['POST', 'https://codeberg.org/;x/api/v1/repos/o/r/contents/a/git-upload-pack'],
+        ['POST', 'https://codeberg.org/api/v1/repos/o/r/contents/a/git-upload-pack/'],
+        ['POST', 'https://bitbucket.org/!api/2.0/repositories/o/r/src/git-upload-pack'],
+        ['POST', 'https://gitlab.com/a/b/-/create/main/git-upload-pack'],
+        ['POST', 'https://uploads.github.com/repos/o/r/releases/1/assets'],
+      ] as const
+    ).map(([method, url]) => [git, { url, method }, 'ask git-host/writes'] as const),
+    [
+      'rules:\n  - { preset: git-host, hosts: git.lan }',
+      { url: 'https://git.lan/git/api/v1/repos/o/r/contents/git-upload-pack', method: 'POST' },
+      'ask git-host/writes',
+    ],
     [git, { url: `${repository}/git-receive-pack`, method: 'POST' }, 'ask git-host/push'],
     // A tunnel hides what is sent, so it may be a push.
     [git, { url: repository, tool: 'connect' }, 'ask git-host/push'],
@@ -170,7 +198,7 @@ describe('presets', () => {
     ],
     [git, { url: 'https://api.github.com/repos/a/b/contents/c', method: 'PUT' }, 'ask git-host/writes'],
     [git, { url: 'https://api.github.com/repos/a/b/pulls' }, 'allow null'],
-    [git, { url: `${repository}/info/lfs/objects/batch`, method: 'POST' }, 'allow git-host/clone'],
+    [git, { url: `${repository}/info/lfs/objects/batch`, method: 'POST' }, 'ask git-host/writes'],
     [git, { url: `${repository}/info/lfs/locks`, method: 'POST' }, 'ask git-host/writes'],
     ['rules:\n  - preset: npm', { url: 'https://registry.npmjs.org/left-pad' }, 'allow npm/reads'],
     [
