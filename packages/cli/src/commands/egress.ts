@@ -80,7 +80,7 @@ async function remove(context: CommandContext, line: CommandLine): Promise<void>
 }
 
 const whys: Readonly<Record<InspectionView['failures'][number]['why'], string>> = {
-  untrusted: 'does not trust the authority of the fleet: it pins a certificate, or its run began before',
+  untrusted: 'may not trust the authority of the fleet: it pins a certificate, or its run began before',
   closed: 'closed the connection during the handshake',
   unused: 'completed TLS and closed the connection without a request: it may compare the certificate itself',
   'wrong-name': 'named another host in TLS than in its request to the proxy',
@@ -111,6 +111,6 @@ function show(context: CommandContext, view: InspectionView): void {
   terminal.print('', ...renderTable(titles, rows))
   for (const { host, agent_ids: agents, count } of view.pinned)
     terminal.hint(
-      `Programs of ${agents.join(', ')} closed ${count} connections to ${host} because of its certificate. If they accept only the host's own: flotilla egress tunnel ${host}`,
+      `Programs of ${agents.join(', ')} closed ${count} connections to ${host} and may not accept the certificate of the fleet. If they accept only the host's own: flotilla egress tunnel ${host}. The mesh then neither decides nor records requests to it.`,
     )
 }

@@ -17,15 +17,21 @@ test('a host that programs of an agent refuse three times seems to be pinned, an
   expect(failures.pinned()).toEqual([{ host: 'a.test', agent_ids: ['scout'], count: 4 }])
 })
 
-test('connections without a request count only until a program sends one', () => {
+test('closed connections count only until a program of the agent sends a request', () => {
   const failures = createHandshakeFailures({ clock })
   for (let at = 0; at < 5; at++) failures.note('scout', 'a.test', 'unused')
   expect(failures.pinned()).toHaveLength(1)
   failures.served('scout', 'a.test')
   expect(failures.pinned()).toEqual([])
   for (let at = 0; at < 3; at++) failures.note('scout', 'a.test', 'untrusted')
+  failures.note('clerk', 'a.test', 'untrusted')
+  failures.note('scout', 'a.test', 'wrong-name')
   failures.served('scout', 'a.test')
-  expect(failures.pinned()).toEqual([{ host: 'a.test', agent_ids: ['scout'], count: 3 }])
+  expect(failures.pinned()).toEqual([])
+  expect(failures.list().map(({ agent_id: agentId, why }) => [agentId, why])).toEqual([
+    ['scout', 'wrong-name'],
+    ['clerk', 'untrusted'],
+  ])
 })
 
 test('a deleted agent is forgotten, and the number of remembered failures is bounded', () => {

@@ -8,10 +8,11 @@ type Failure = InspectionView['failures'][number]
 
 /** After how many connections that an agent's programs closed for the certificate their host is reported as pinned. */
 const pinnedFrom = 3
-/** Reasons by which a program can show that it does not accept the certificate of the fleet. */
+/**
+ * Reasons by which a program can show that it does not accept the certificate of the fleet. Each agent can cause them
+ * on purpose, and they are forgotten when a program of the agent sends a request.
+ */
 const ofCertificate: readonly HandshakeFailure[] = ['untrusted', 'closed', 'unused']
-/** Reasons that a program which uses the host also has now and then. */
-const mayBeChance: readonly HandshakeFailure[] = ['closed', 'unused']
 
 /** Remembers in memory which clients did not complete TLS with the mesh, for the owner. */
 export interface HandshakeFailures {
@@ -52,7 +53,7 @@ export function createHandshakeFailures({ clock }: { readonly clock: Clock }): H
       return known === undefined ? 'first' : null
     },
     served: (agentId, host) => {
-      for (const why of mayBeChance) failures.delete([agentId, host, why].join(' '))
+      for (const why of ofCertificate) failures.delete([agentId, host, why].join(' '))
     },
     pinned: () => {
       const hosts = new Map<string, PinnedHost>()

@@ -84,7 +84,7 @@ export async function inspectionModule(kernel: EgressKernel, needs: InspectionNe
         if (noted === 'pinned')
           log.warn(
             { agentId, host, why },
-            'programs of an agent do not accept the certificate of the fleet for an inspected host; next: run flotilla egress tunnel with the host if they accept only its own certificate',
+            'programs of an agent may not accept the certificate of the fleet for an inspected host; next: run flotilla egress tunnel with the host if they accept only its own; the mesh then neither decides nor records their requests',
           )
         // One connection without a request is no failure.
         else if (noted === 'first' && why !== 'unused')

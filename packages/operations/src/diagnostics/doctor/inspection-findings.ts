@@ -23,8 +23,8 @@ export function inspectionFindings({
     ...pinned.map(({ host, agent_ids: agents, count }) =>
       warning(
         'inspection',
-        `programs of ${agents.join(', ')} closed ${count} connections to the inspected host ${host} because of its certificate, and reached it neither inspected nor as a tunnel`,
-        `If they accept only the host's own certificate: flotilla egress tunnel ${host}. If their run began before the host was inspected, start it again.`,
+        `programs of ${agents.join(', ')} closed ${count} connections to the inspected host ${host} and sent no request since; they may not accept the certificate of the fleet`,
+        `If they accept only the host's own certificate: flotilla egress tunnel ${host}; the mesh then neither decides nor records requests to it. If their run began before the host was inspected, start it again.`,
       ),
     ),
   ]
