@@ -27,7 +27,7 @@ export function addEgressCommand(program: Command, deps: CliDeps): void {
     .command('inspect')
     .summary('inspect hosts')
     .description(
-      'The egress proxy terminates TLS for these hosts. Programs trust the authority of the fleet from the next run of each agent on.',
+      'The egress proxy terminates TLS for these hosts, also below a *.domain that stays a tunnel: of all entries that contain a host, the most specific decides. Programs trust the authority of the fleet from the next run of each agent on.',
     )
     .argument('<host...>', 'a host such as github.com, or *.example.org for every name below a domain')
     .addHelpText('after', '\nExample:\n  $ flotilla egress inspect github.com api.github.com')
@@ -44,7 +44,9 @@ export function addEgressCommand(program: Command, deps: CliDeps): void {
   egress
     .command('remove')
     .summary('stop inspecting hosts')
-    .description('These hosts are removed from both lists: their connections are tunnels again.')
+    .description(
+      'These hosts are removed from both lists. Their connections are tunnels again unless an inspected *.domain contains them.',
+    )
     .argument('<host...>', 'hosts as flotilla egress list shows them')
     .addHelpText('after', '\nExample:\n  $ flotilla egress remove github.com')
     .action(commandAction(deps, remove))

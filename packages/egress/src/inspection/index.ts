@@ -7,7 +7,6 @@ import type { CallRate } from '@flotilla/identity/access'
 import type { PolicyChecks } from '@flotilla/identity/policy'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
 import type { Credentials } from '../credentials/index.ts'
-import { listNamesHost } from '../egress/index.ts'
 import type { Egress } from '../egress/index.ts'
 import type { EgressKernel } from '../events/index.ts'
 import { createKeptBodyTable } from './asked/kept-body-table.ts'
@@ -17,6 +16,7 @@ import { createSendKept } from './asked/send-kept.ts'
 import { createHostCertificates } from './authority/host-certificates.ts'
 import { openAuthority } from './authority/open-authority.ts'
 import { createHandshakeFailures } from './handshake-failures.ts'
+import { isInspected } from './is-inspected.ts'
 import { createManageInspection } from './manage-inspection.ts'
 import { inspectionInternalRoutes, inspectionPeopleRoutes } from './people.routes.ts'
 import { placeholderFiles } from './programs/placeholder-files.ts'
@@ -70,8 +70,7 @@ export async function inspectionModule(kernel: EgressKernel, needs: InspectionNe
   })
   needs.approvals.addKind(programRequestKind, asked.kind)
   needs.egress.inspectBy({
-    isInspected: (host) =>
-      listNamesHost(hosts(), host) && !listNamesHost(kernel.settings().egress.tunnel_hosts, host),
+    isInspected: (host) => isInspected(host, kernel.settings().egress),
     serve: createInspectedServer({
       certificateOf: createHostCertificates({ authority, clock }),
       takeTurn,

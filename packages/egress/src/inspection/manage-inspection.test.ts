@@ -47,6 +47,18 @@ test('a host that programs pin stays inspected until the owner makes it a tunnel
   ])
 })
 
+test('a host that is inspected below a tunnel *.domain is reported as one that programs pin', async () => {
+  const { manage, failures } = await aDesk([])
+  await manage.tunnel(owner, '*.example.test')
+  for (let at = 0; at < 3; at++) failures.note('scout', 'api.example.test', 'untrusted')
+  expect(manage.pinned().pinned).toEqual([])
+  expect(await manage.inspect(owner, 'api.example.test')).toMatchObject({
+    hosts: ['api.example.test'],
+    tunnels: ['*.example.test'],
+    pinned: [{ host: 'api.example.test' }],
+  })
+})
+
 test('a host is on one list at a time, and on none after it was removed', async () => {
   const { manage } = await aDesk([])
   await manage.tunnel(owner, 'a.test')

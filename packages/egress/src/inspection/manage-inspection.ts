@@ -6,15 +6,15 @@ import type { Settings, SettingsFile } from '@flotilla/foundation/config'
 import type { Journal } from '@flotilla/foundation/journal'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
-import { listNamesHost } from '../egress/index.ts'
 import type { Authority } from './authority/sign-certificate.ts'
 import type { HandshakeFailures } from './handshake-failures.ts'
+import { isInspected } from './is-inspected.ts'
 
 /** The owner's operations on inspected hosts. Problems `denied`, `bad-request`, `not-found`. */
 export interface ManageInspection {
   view(caller: Caller): InspectionView
   inspect(caller: Caller, host: string): Promise<InspectionView>
-  /** The host is no longer inspected, nor kept a tunnel where an inspected `*.domain` contains it. */
+  /** The host is in neither list; a `*.domain` of one of them may contain it. */
   release(caller: Caller, host: string): Promise<InspectionView>
   /** The host stays a tunnel, also where an inspected `*.domain` contains it. */
   tunnel(caller: Caller, host: string): Promise<InspectionView>
@@ -45,10 +45,8 @@ export function createManageInspection(deps: {
 
   /** Hosts that the owner has made tunnels meanwhile need no decision any more. */
   function seemsPinned(): PinnedHost[] {
-    const { inspected_hosts: hosts, tunnel_hosts: tunnels } = deps.settings().egress
-    return deps.failures
-      .pinned()
-      .filter(({ host }) => listNamesHost(hosts, host) && !listNamesHost(tunnels, host))
+    const lists = deps.settings().egress
+    return deps.failures.pinned().filter(({ host }) => isInspected(host, lists))
   }
 
   function requireHost(text: string): string {

@@ -84,7 +84,7 @@ const egressSchema = z.strictObject({
   inspected_hosts: z.array(inspectedHost).max(200).default([]),
   /**
    * Hosts that stay tunnels although `inspected_hosts` contains them, because programs accept only their own
-   * certificate.
+   * certificate. Of the entries of both lists that contain a host, the most specific decides.
    */
   tunnel_hosts: z.array(inspectedHost).max(200).default([]),
   /**
