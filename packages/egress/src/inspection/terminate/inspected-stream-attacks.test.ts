@@ -308,10 +308,10 @@ describe('floods of an HTTP/2 connection', () => {
   test('an answer that begins long before its body is reset as well if the client does not read it', async () => {
     const stalledStreamMs = 100
     const attacker = await anAttacker(
-      (_request, response) => {
-        response.writeHead(200).flushHeaders()
+      (_request, { stream }) => {
+        stream.respond({ ':status': 200 })
         // The time of the mesh for the stream ends once before anything waits for the client.
-        response.stream.setTimeout(3 * stalledStreamMs, () => void response.end(Buffer.alloc(16_384)))
+        stream.setTimeout(3 * stalledStreamMs, () => void stream.end(Buffer.alloc(16_384)))
       },
       { settings: [[4, 0]], stalledStreamMs },
     )
