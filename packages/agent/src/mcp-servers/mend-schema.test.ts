@@ -31,6 +31,7 @@ const refused: readonly (readonly [report: string, given: unknown, mended: unkno
   ['a part that is missing', { $ref: '#/$defs/Missing', description: 'x' }, { description: 'x' }],
   ['a part elsewhere', { $ref: 'https://example.com/a.json' }, {}],
   ['a base of TypeBox', { $id: 'https://example.com/a', type: 'string' }, { type: 'string' }],
+  ['a base of draft 4', { id: 'https://example.com/a', type: 'string' }, { type: 'string' }],
   ['an empty choice', { anyOf: [], type: 'string' }, { type: 'string' }],
 ]
 

@@ -7,8 +7,8 @@ const single = ['additionalProperties', 'not', 'if', 'then', 'else', 'contains',
 const lists = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const
 /** Members that hold schemas by name. */
 const maps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'] as const
-/** Members that change what a reference means; the mesh refuses a schema that leads elsewhere. */
-const bases = ['$schema', '$id', '$anchor', '$dynamicAnchor', '$recursiveAnchor'] as const
+/** Members that change what a reference means (`id` in draft 4); the mesh refuses a schema that leads elsewhere. */
+const bases = ['$schema', '$id', 'id', '$anchor', '$dynamicAnchor', '$recursiveAnchor'] as const
 const references = ['$ref', '$dynamicRef', '$recursiveRef'] as const
 const types = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']
 /** Names of types in other languages, which servers write by mistake. */

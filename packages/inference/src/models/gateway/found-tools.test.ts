@@ -83,49 +83,46 @@ describe('found tools', () => {
     expect(sent).toContain('"call_tool"')
   })
 
+  const aSchema = (parameters: unknown) => [{ type: 'function', function: { name: 'x', parameters } }]
   test.each([
-    [
-      'definitions',
-      { deferred_tools: Array.from({ length: deferredToolLimits.toolsMax + 1 }, () => aFunction('x')) },
-    ],
-    ['bytes', { deferred_tools: [aFunction('x'.repeat(deferredToolLimits.maxBytes))] }],
-    ['function name', { deferred_tools: [aFunction('$web_search')] }],
-    [
-      'must be a JSON Schema',
-      { deferred_tools: [{ type: 'function', function: { name: 'x', parameters: 'y' } }] },
-    ],
-    [
-      'accepted are function',
-      { deferred_tools: [{ type: 'web_search', function: { name: 'x', parameters: {} } }] },
-    ],
-    [
-      'names',
-      {
-        messages: [
-          ...messages.slice(0, 2),
-          {
-            ...messages[2],
-            found_tools: {
-              names: Array.from({ length: deferredToolLimits.toolsMax + 1 }, () => 'x'),
-              note: '',
-            },
-          },
-        ],
-      },
-    ],
+    ['too many', Array.from({ length: deferredToolLimits.toolsMax + 1 }, () => aFunction('x'))],
+    ['too many bytes', [aFunction('x'.repeat(deferredToolLimits.maxBytes))]],
+    ['another name', [aFunction('$web_search')]],
+    ['no schema', aSchema('y')],
+    ['no list', 'y'],
+    ['a tool of the provider', [{ type: 'web_search', function: { name: 'x', parameters: {} } }]],
+    ['a base in the schema', aSchema({ id: 'https://example.com/s.json' })],
+    ['an id in an example', aSchema({ properties: { a: { examples: [{ id: 'urn:isbn:1' }] } } })],
+    ['a reference in a default', aSchema({ properties: { a: { default: { $ref: 'x' } } } })],
   ])(
-    'found tools that are too many or no functions are rejected before the provider: %s',
-    async (word, body) => {
-      const { status, answer, sent } = await ask({
+    'definitions of found tools that are not accepted are left out, and the text stays: %s',
+    async (_why, unaccepted) => {
+      const { status, sent } = await ask({
         wire: 'anthropic',
         model: 'anthropic/claude-haiku-4-5',
-        body,
+        body: { deferred_tools: unaccepted },
       })
-      expect(status).toBe(400)
-      expect(answer).toContain(word)
-      expect(sent).toBe('null')
+      expect(status).toBe(200)
+      expect(sent).not.toMatch(members)
+      expect(sent).toContain('Call these with call_tool')
+      expect(sent).toContain('"call_tool"')
     },
   )
+
+  test('a result with too many names of found tools is rejected before the provider', async () => {
+    const found_tools = {
+      names: Array.from({ length: deferredToolLimits.toolsMax + 1 }, () => 'x'),
+      note: '',
+    }
+    const { status, answer, sent } = await ask({
+      wire: 'anthropic',
+      model: 'anthropic/claude-haiku-4-5',
+      body: { messages: [...messages.slice(0, 2), { ...messages[2], found_tools }] },
+    })
+    expect(status).toBe(400)
+    expect(answer).toContain('names')
+    expect(sent).toBe('null')
+  })
 })
 
 test('OpenAI has deferred tools in its Responses API, and not in chat completions, by which agents call it', () => {

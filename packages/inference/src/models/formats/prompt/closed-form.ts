@@ -157,7 +157,10 @@ export function refusing(why: string): Rule {
   }
 }
 
-/** Reads the members that a request may have, in the order of the rules; all others are dropped. */
+/**
+ * Reads the members that a request may have, in the order of the rules; all others are dropped, as are members whose
+ * rule returns null.
+ */
 export function chosenMembers(
   body: JsonObject,
   rules: Readonly<Record<string, Rule>>,
@@ -169,7 +172,8 @@ export function chosenMembers(
     if (value === undefined || value === null) continue
     reading.path.length = 0
     reading.path.push(name)
-    chosen[name] = rule(value, reading)
+    const checked = rule(value, reading)
+    if (checked !== null) chosen[name] = checked
   }
   return chosen
 }

@@ -1,4 +1,5 @@
 import { deferredToolLimits } from '@flotilla/protocol/deferred-tools'
+import { Problem } from '@flotilla/protocol/problem'
 import { listOf, objectOf, oneOf, refused, text } from './closed-form.ts'
 import type { Rule } from './closed-form.ts'
 import { functionName, schema } from './tool-rules.ts'
@@ -20,13 +21,19 @@ const definitions = listOf(
   ),
 )
 
+/**
+ * Returns null for definitions that are not accepted. An MCP server wrote them and the conversation repeats them, so one
+ * bad schema would otherwise end the conversation. The results of the search also describe the tools as text.
+ */
 export const deferredDefinitions: Rule = (value, reading) => {
-  if (Array.isArray(value) && value.length > toolsMax)
-    throw refused(reading, `at most ${toolsMax} definitions are accepted, and these are ${value.length}`)
-  const bytes = Buffer.byteLength(JSON.stringify(value))
-  if (bytes > maxBytes)
-    throw refused(reading, `at most ${maxBytes} bytes are accepted, and these are ${bytes}`)
-  return definitions(value, reading)
+  if (Array.isArray(value) && value.length > toolsMax) return null
+  if (Buffer.byteLength(JSON.stringify(value)) > maxBytes) return null
+  try {
+    return definitions(value, reading)
+  } catch (error) {
+    if (error instanceof Problem) return null
+    throw error
+  }
 }
 
 const names = listOf(functionName)
