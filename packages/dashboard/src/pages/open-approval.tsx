@@ -142,7 +142,7 @@ function ProposedRule({
   )
 }
 
-/** A list of sentences; nothing if there are none. */
+/** Shows sentences as a list, and nothing for an empty list. */
 function Points({ sentences }: { readonly sentences: readonly string[] }) {
   if (sentences.length === 0) return null
   return (
