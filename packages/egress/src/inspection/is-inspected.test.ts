@@ -12,6 +12,6 @@ test.each([
   ['API.example.org', ['other.test'], [], false],
   ['api.example.org', ['API.Example.org.'], ['*.example.org'], true],
   ['api.example.org', ['api.example.org'], ['api.example.org'], false],
-])('%s with inspected %j and tunnels %j is inspected: %s', (host, inspected, tunnels, expected) => {
+])('%s with inspected %j and tunnels %j is inspected: %s', (...[host, inspected, tunnels, expected]) => {
   expect(isInspected(host, { inspected_hosts: inspected, tunnel_hosts: tunnels })).toBe(expected)
 })

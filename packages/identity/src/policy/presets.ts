@@ -24,8 +24,8 @@ const isWrite = '!(method in ["GET", "HEAD", "OPTIONS"])'
  */
 const isNoApi = [
   'host.startsWith("api.")',
-  ...['/api/', '/!api/', '/repos/'].map((start) => `path.lowerAscii().startsWith("${start}")`),
-  ...['/api/v', '/-/'].map((part) => `path.lowerAscii().contains("${part}")`),
+  ...['api', '!api', 'repos'].map((first) => `path.lowerAscii().startsWith("/${first}/")`),
+  ...['api/v', '-/'].map((part) => `path.lowerAscii().contains("/${part}")`),
 ]
   .map((isApi) => `!${isApi}`)
   .join(' && ')
