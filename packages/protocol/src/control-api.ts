@@ -181,6 +181,7 @@ export const controlApi = {
       /** The digest that the person was shown. */
       digest: z.string().check(z.regex(/^[0-9a-f]{64}$/, 'a digest is 64 hex digits')),
     }),
+    /** In the state `confirmed` if the action takes minutes; `pendingOne` then shows how it ends. */
     response: approvalViewSchema,
   },
   pendingCancel: { response: approvalViewSchema },

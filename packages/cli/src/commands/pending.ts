@@ -5,6 +5,7 @@ import { commandAction, flagOption, operand } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { followApproval } from '../follow-approval.ts'
 import { oneLine, printable } from '../terminal/color.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 import { formatDuration, formatTime } from '../terminal/format.ts'
@@ -25,7 +26,9 @@ export function addPendingCommands(program: Command, deps: CliDeps): void {
     .action(commandAction(deps, pending))
   program
     .command('confirm')
-    .description('Shows the exact effect, asks, and approves it: once, and only as shown.')
+    .description(
+      'Shows the exact effect, asks, and approves it: once, and only as shown. Waits until the action has ended; Ctrl-C ends only the waiting.',
+    )
     .argument('<id>', 'id, as flotilla pending shows it')
     .option('-y, --yes', 'do not ask')
     .option(
@@ -139,7 +142,10 @@ async function confirm(context: CommandContext, line: CommandLine): Promise<void
     terminal.note(`No rule was added: ${printable(notAdded ?? '')}`)
     return context.setExitCode(exitCodes.failed)
   }
-  report(context, await client.call('pendingConfirm', given))
+  // An action in progress is only followed, so that the command can be run again after Ctrl-C.
+  const begun = shown.state === 'confirmed' ? shown : await client.call('pendingConfirm', given)
+  const read = () => client.call('pendingOne', { params: { id }, signal })
+  report(context, await followApproval(begun, { ...context, progress: terminal.progress, read }))
 }
 
 /** The rule that --always adds, and exactly what it allows. */

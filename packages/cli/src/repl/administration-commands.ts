@@ -220,6 +220,8 @@ async function confirm({ client, terminal, run, rest, ask }: SlashCall): Promise
   const typed = await ask('Approve this action? Type yes: ', false)
   if (typed.trim() !== 'yes') return terminal.print('Nothing was changed.')
   const done = await client.call('pendingConfirm', { params, body: { digest } })
+  // The command follows an action that the mesh still carries out.
+  if (done.state === 'confirmed') return run(['confirm', '--', params.id])
   terminal.print(`${done.id} is ${done.state}: ${printable(done.detail)}`)
 }
 

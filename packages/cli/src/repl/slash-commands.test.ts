@@ -8,7 +8,11 @@ import { slashCommands } from './slash-commands.ts'
 /** Types one line; returns the command lines that it ran, the requests to the mesh, and the output and errors. */
 async function typed(
   line: string,
-  { answer = '', state = 'pending' }: { readonly answer?: string; readonly state?: string } = {},
+  {
+    answer = '',
+    state = 'pending',
+    becomes = state,
+  }: { readonly answer?: string; readonly state?: string; readonly becomes?: string } = {},
 ) {
   const [name = '', ...rest] = line.slice(1).split(/\s+/)
   const ran: string[] = []
@@ -19,7 +23,8 @@ async function typed(
     ...createMeshClient({ baseUrl: 'http://127.0.0.1:9' }),
     call: (endpoint: string, parts: unknown) => {
       called.push([endpoint, parts])
-      return Promise.resolve({ id: 'appr_1', digest: 'of-what-was-shown', state, detail: 'it happened' })
+      const now = endpoint === 'pendingConfirm' ? becomes : state
+      return Promise.resolve({ id: 'appr_1', digest: 'of-what-was-shown', state: now, detail: 'it happened' })
     },
   }
   const call: SlashCall = {
@@ -114,6 +119,8 @@ describe('commands at the prompt', () => {
     const kept = await typed('/confirm appr_1', { answer: 'no' })
     expect(kept.called.map((one) => (one as unknown[])[0])).toEqual(['pendingOne'])
     expect(kept.said).toContain('Nothing was changed.')
+    const begun = await typed('/confirm appr_1', { answer: 'yes', becomes: 'confirmed' })
+    expect(begun.ran).toEqual(['pending -- appr_1', 'confirm -- appr_1'])
     const decided = await typed('/confirm appr_1', { answer: 'yes', state: 'done' })
     expect(decided).toMatchObject({ asked: [], ran: ['pending -- appr_1'] })
   })

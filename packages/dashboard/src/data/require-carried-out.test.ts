@@ -1,8 +1,8 @@
 import { approvalStates } from '@flotilla/protocol/agent-edit'
 import { expect, test } from 'vitest'
-import { requireCarriedOut } from './require-carried-out.ts'
+import { confirmedWords, requireCarriedOut } from './require-carried-out.ts'
 
-test('an approval counts as carried out in the state done alone', () => {
+test('an approval counts as carried out if its action is done or in progress, and the words say which', () => {
   const passed = approvalStates.filter((state) => {
     try {
       requireCarriedOut({ state, detail: '' })
@@ -11,11 +11,13 @@ test('an approval counts as carried out in the state done alone', () => {
       return false
     }
   })
-  expect(passed).toEqual(['done'])
+  expect(passed).toEqual(['confirmed', 'done'])
+  expect(confirmedWords({ state: 'confirmed' })).toContain('is being carried out')
+  expect(confirmedWords({ state: 'done' })).toBe('The action was carried out.')
 })
 
 test('an action that failed after its confirmation is reported with its reason', () => {
   const failed = { state: 'failed', detail: 'the agent no longer exists' } as const
   expect(() => requireCarriedOut(failed)).toThrow('The agent no longer exists.')
-  expect(() => requireCarriedOut({ state: 'confirmed', detail: '' })).toThrow('not known yet')
+  expect(() => requireCarriedOut({ state: 'expired', detail: '' })).toThrow('the approval is expired')
 })

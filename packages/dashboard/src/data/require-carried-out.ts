@@ -2,16 +2,20 @@ import type { ApprovalView } from '@flotilla/protocol/agent-edit'
 import { asSentence } from './format.ts'
 
 /**
- * Returns a confirmed approval whose action was carried out. The mesh answers a confirmation also when the action then
- * failed or came too late. Throws an error with the reason. Pure.
+ * Throws an error with the reason if the action of a confirmed approval was not carried out: the mesh answers a
+ * confirmation also when the action then failed or came too late. An action in the state `confirmed` is being carried
+ * out. Pure.
  */
 export function requireCarriedOut(approval: Pick<ApprovalView, 'state' | 'detail'>): void {
   const { state, detail } = approval
-  if (state === 'done') return
+  if (state === 'done' || state === 'confirmed') return
   if (detail !== '') throw new Error(asSentence(detail))
-  throw new Error(
-    state === 'confirmed'
-      ? 'The action is confirmed, and its result is not known yet.'
-      : `The action was not carried out: the approval is ${state}.`,
-  )
+  throw new Error(`The action was not carried out: the approval is ${state}.`)
+}
+
+/** What a page says after a confirmation. Pure. */
+export function confirmedWords({ state }: Pick<ApprovalView, 'state'>): string {
+  return state === 'confirmed'
+    ? 'The action is being carried out. It can take minutes; Approvals shows how it ends.'
+    : 'The action was carried out.'
 }

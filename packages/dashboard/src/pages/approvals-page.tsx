@@ -72,7 +72,7 @@ function Settled({ approvals }: { readonly approvals: readonly ApprovalView[] })
         {approvals.map((one) => (
           <tr key={one.id}>
             <td>
-              <Badge tone={toneOf(one.state)}>{one.state}</Badge>
+              <Badge tone={toneOf(one.state)}>{one.state === 'confirmed' ? 'in progress' : one.state}</Badge>
             </td>
             <td>
               {one.summary}
@@ -91,8 +91,8 @@ function Settled({ approvals }: { readonly approvals: readonly ApprovalView[] })
 function toneOf(state: ApprovalState): Tone {
   switch (state) {
     case 'pending':
-      return 'warn'
     case 'confirmed':
+      return 'warn'
     case 'done':
       return 'ok'
     case 'failed':

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { formatActor } from '@flotilla/protocol/format-actor'
 import type { ApprovalView } from '@flotilla/protocol/agent-edit'
-import { requireCarriedOut } from '../data/require-carried-out.ts'
+import { confirmedWords, requireCarriedOut } from '../data/require-carried-out.ts'
 import { useAction, useMesh, useRefusal } from '../data/use-mesh.ts'
 import { Confirm } from '../design/confirm.tsx'
 import { Ago, Badge, Card, Code, Failed, Loading } from '../design/parts.tsx'
@@ -27,7 +27,7 @@ export function OpenApproval({ approval }: { readonly approval: ApprovalView }) 
   const [asking, setAsking] = useState<'once' | 'always' | null>(null)
   const stale = ['pending', 'status'] as const
   const confirm = useAction('pendingConfirm', {
-    done: 'The action was carried out.',
+    done: confirmedWords,
     requireDone: requireCarriedOut,
     stale,
   })
@@ -45,11 +45,13 @@ export function OpenApproval({ approval }: { readonly approval: ApprovalView }) 
     { params: { id: approval.id } },
     { enabled: asking === 'always' },
   )
-  const busy = confirm.isPending || refuse.isPending || always.isPending
+  // A confirmed action that takes minutes is listed until it ends.
+  const isPending = approval.state === 'pending'
+  const busy = !isPending || confirm.isPending || refuse.isPending || always.isPending
   const { id, summary, consequences, costs, args, digest, asked_by, kind, subject } = approval
   const title = `${kind.charAt(0).toUpperCase()}${kind.slice(1).replaceAll('-', ' ')}: ${subject}`
   return (
-    <Card title={title} more={<Badge tone="warn">waiting</Badge>}>
+    <Card title={title} more={<Badge tone="warn">{isPending ? 'waiting' : 'in progress'}</Badge>}>
       <div className="body stack">
         <p className="plain-text">{summary}</p>
         <Points sentences={consequences} />
@@ -71,9 +73,11 @@ export function OpenApproval({ approval }: { readonly approval: ApprovalView }) 
           <span>
             asked by <strong>{formatActor(asked_by)}</strong> <Ago at={approval.created_at} />
           </span>
-          <span>
-            expires <Ago at={approval.expires_at} />
-          </span>
+          {isPending && (
+            <span>
+              expires <Ago at={approval.expires_at} />
+            </span>
+          )}
           {approval.run_id !== null && <Link href={`/runs/${approval.run_id}`}>Its run</Link>}
         </div>
         <div className="row">

@@ -29,7 +29,7 @@ export function SeveralApprovals({
     },
     {
       name: 'Approve',
-      past: 'approved and carried out',
+      past: 'approved',
       call: 'pendingConfirm',
       effect:
         'Each of these actions is carried out at once, exactly as it was asked for. This cannot be undone. An action that was changed since is rejected.',

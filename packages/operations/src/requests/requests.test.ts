@@ -107,9 +107,12 @@ function aProcess(ledger: LedgerHarness, { images, folder, agents, hasImages = t
     askSize: (wanted: object, id = 'coder') =>
       requestSize(caller(id), { reason: 'the tests need it', ...wanted }),
     open: () => approvals.list(person, { open: true, limit: 100 }),
+    /** Confirms the newest approval, and waits until its action has ended. */
     confirm: async () => {
       const one = approvals.list(person, { open: true, limit: 1 })[0]
-      return approvals.confirm(person, { id: one?.id ?? '', digest: one?.digest ?? '' })
+      const { id } = await approvals.confirm(person, { id: one?.id ?? '', digest: one?.digest ?? '' })
+      await until(() => approvals.read(person, id).state !== 'confirmed')
+      return approvals.read(person, id)
     },
   }
 }
@@ -337,7 +340,7 @@ describe('packages that an agent asks for', () => {
   })
 
   test('a confirmed request that a killed mesh interrupted is carried out once by the next process', async () => {
-    const { ask, open, confirm, home, ledger } = await atWork()
+    const { ask, open, approvals, home, ledger } = await atWork()
     ask()
     await until(() => open().length === 1)
     const inBuild = Promise.withResolvers<void>()
@@ -345,7 +348,9 @@ describe('packages that an agent asks for', () => {
       inBuild.resolve()
       return new Promise(() => {})
     }
-    void confirm()
+    const { id = '', digest = '' } = open()[0] ?? {}
+    // The confirmation answers while the image is built.
+    expect(await approvals.confirm(person, { id, digest })).toMatchObject({ state: 'confirmed' })
     await inBuild.promise
     home.images.beforeInstall = async () => {}
     const next = aProcess(ledger, home)

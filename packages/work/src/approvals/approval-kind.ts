@@ -47,7 +47,7 @@ export interface ApprovalKind {
    */
   carryOut(person: PersonAtTerminal, args: JsonObject, line?: ConfirmedLine): Promise<string>
   readonly ifCutOff: 'again' | 'unknown'
-  /** True if a restarted mesh does not wait for the action, because it can take minutes. */
+  /** True if neither the confirmation nor a restarted mesh waits for the action, because it can take minutes. */
   readonly inBackground?: true
   /** For an interrupted action that may be repeated: returns a description if the action was completed; else null. */
   wasDone(args: JsonObject): string | null

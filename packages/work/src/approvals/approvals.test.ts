@@ -1,6 +1,6 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
 import type { Guard } from '../../../identity/src/access/action.ts'
@@ -20,7 +20,14 @@ const operator = { kind: 'agent', agentId: 'operator', token: 'door', run: null 
 const dayMs = 24 * 3600 * 1000
 
 /** Approvals on real rows and a ledger with fake agents; their only kind records what it carried out. */
-function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrated> } = {}) {
+function aHarness(
+  options: {
+    guard?: Guard
+    database?: ReturnType<typeof migrated>
+    /** The kind goes on in the background until this resolves. */
+    lasts?: Promise<void>
+  } = {},
+) {
   const database = options.database ?? migrated()
   const { openOf } = createApprovalTable(database)
   let approvals: Approvals | null = null
@@ -51,12 +58,14 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
         }),
         carryOut: async (_person, args, line) => {
           runs.push(line?.runId ?? null)
+          await options.lasts
           if (broken) throw new Problem('conflict', { detail: 'it moved' })
           done.push(args)
           by.push(_person)
           return 'Wiped.'
         },
         ifCutOff: 'again',
+        ...(options.lasts === undefined ? {} : { inBackground: true as const }),
         wasDone: ({ what }) => (what === 'what is gone' ? 'Wiped.' : null),
       },
     },
@@ -138,6 +147,23 @@ describe('what waits for a person', () => {
       state: 'cancelled',
       detail: 'Agent operator no longer exists.',
     })
+  })
+
+  test.each([
+    ['done', 'Wiped.'],
+    ['failed', 'it moved'],
+  ] as const)('an action in the background answers at once, and is %s later', async (state, detail) => {
+    const { promise: lasts, resolve: end } = Promise.withResolvers<void>()
+    const { approvals, ask, breakIt, done } = aHarness({ lasts })
+    const { id, digest } = ask()
+    expect(await approvals.confirm(person, { id, digest })).toMatchObject({ state: 'confirmed', detail: '' })
+    expect(approvals.read(person, id)).toMatchObject({ state: 'confirmed', resolved_by: 'human:cli' })
+    await expect(approvals.confirm(person, { id, digest })).rejects.toEqual(code('approval-used'))
+    expect(done).toEqual([])
+    if (state === 'failed') breakIt()
+    end()
+    await vi.waitFor(() => expect(approvals.read(person, id)).toMatchObject({ state, detail }))
+    expect(done).toHaveLength(state === 'done' ? 1 : 0)
   })
 
   test('what waits for a person confirmed twenty times at once is done once', async () => {

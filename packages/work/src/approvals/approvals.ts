@@ -20,7 +20,7 @@ import { createAskApproval } from './ask-approval.ts'
 import type { AskApproval } from './ask-approval.ts'
 import { createCancelApproval } from './cancel-approval.ts'
 import type { CancelApproval } from './cancel-approval.ts'
-import { carryOut, createConfirmApproval, expiredWords } from './confirm-approval.ts'
+import { carryOut, createConfirmApproval, endOrNow, expiredWords } from './confirm-approval.ts'
 import type { ConfirmApproval } from './confirm-approval.ts'
 import { formatRunCosts } from './format-run-costs.ts'
 import type { WaitingRunCosts } from './format-run-costs.ts'
@@ -95,21 +95,11 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   }
 
   /** Carries out an action that was confirmed before a restart, with the current permissions of the person. */
-  async function carryOutAsThen(row: ApprovalRecord): Promise<void> {
+  async function carryOutAsThen(row: ApprovalRecord): Promise<ApprovalRecord> {
     const by = confirmerNow(deps.identityEvents, row)
-    if (isAtTerminal(by)) await carryOut({ ...deps, table, move }, row, by)
-    else {
-      const detail = `${row.resolvedBy ?? 'The person'} confirmed the action and has lost the permission since. The mesh was stopped before the action, so it was not carried out; request it again.`
-      move(row, { to: 'failed', by: 'system', detail })
-    }
-  }
-
-  /** Waits for an action, or lets it go on in the background. */
-  async function begun(row: ApprovalRecord, action: Promise<void>): Promise<void> {
-    if (deps.kinds[row.kind]?.inBackground !== true) return action
-    action.catch((error: unknown) =>
-      log.error({ approvalId: row.id, err: error }, 'failed to carry out a confirmed action after a restart'),
-    )
+    if (isAtTerminal(by)) return carryOut({ ...deps, table, move }, row, by)
+    const detail = `${row.resolvedBy ?? 'The person'} confirmed the action and has lost the permission since. The mesh was stopped before the action, so it was not carried out; request it again.`
+    return move(row, { to: 'failed', by: 'system', detail }) ?? row
   }
 
   /** Decides what to do with a confirmed action that a restart interrupted. */
@@ -165,7 +155,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     resume: async () => {
       for (const row of table.confirmed()) {
         const found = foundOf(row)
-        if (found.kind === 'not-done') await begun(row, carryOutAsThen(row))
+        if (found.kind === 'not-done') await endOrNow(deps, row, carryOutAsThen(row))
         else if (found.kind === 'done')
           move(row, { to: 'done', by: row.resolvedBy ?? 'system', detail: found.detail })
         else move(row, { to: 'failed', by: 'system', detail: unknownEndWords })

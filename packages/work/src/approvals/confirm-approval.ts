@@ -29,7 +29,7 @@ export interface ConfirmDeps {
 
 /**
  * Confirms an approval and carries its action out once, exactly as it was shown; resolves when the action is done or
- * has failed. Problems: `human-only` for all callers except a person at the terminal or the dashboard, `not-found`,
+ * has failed, or with the state `confirmed` if the action goes on in the background. Problems: `human-only` for all callers except a person at the terminal or the dashboard, `not-found`,
  * `approval-expired`, `approval-used`, `approval-changed` if the digest differs from that of the pending action.
  */
 export type ConfirmApproval = (caller: Caller, confirmation: Confirmation) => Promise<ApprovalRecord>
@@ -62,8 +62,24 @@ export function createConfirmApproval(deps: ConfirmDeps): ConfirmApproval {
     })
     // Thrown after the transaction, because a throw inside would undo the change to `expired`.
     if (confirmed instanceof Problem) throw confirmed
-    return carryOut(deps, confirmed, person)
+    return endOrNow(deps, confirmed, carryOut(deps, confirmed, person))
   }
+}
+
+/**
+ * Returns how a confirmed action ended. An action that can take minutes goes on in the background, and its approval is
+ * returned at once in the state `confirmed`.
+ */
+export async function endOrNow(
+  { kinds, log }: Pick<ConfirmDeps, 'kinds' | 'log'>,
+  row: ApprovalRecord,
+  action: Promise<ApprovalRecord>,
+): Promise<ApprovalRecord> {
+  if (kinds[row.kind]?.inBackground !== true) return action
+  action.catch((error: unknown) =>
+    log.error({ approvalId: row.id, err: error }, 'failed to carry out a confirmed action in the background'),
+  )
+  return row
 }
 
 export const expiredWords = 'No person confirmed the action in time, so it was not carried out.'
