@@ -1,7 +1,8 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { chatFromContents } from './chat-from-contents.ts'
 import { readContentsParameters } from './contents-parameters.ts'
+import { sealLimits } from './contents-seal.ts'
 
 /** Reads a request as the gateway does, and translates what it forwards. */
 function chatOf(request: JsonObject): JsonObject {
@@ -41,6 +42,45 @@ test('a forged signature brings no other members than those of thinking', () => 
       reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', from: 'x' }],
     },
   ])
+})
+
+describe('forged signatures of one call', () => {
+  const thinking = (text: string) => ({ type: 'reasoning.text', text })
+  const readTexts = (...seals: readonly { readonly before: unknown }[]) => {
+    const parts = seals.map((seal) => ({
+      text: 'Yes',
+      thoughtSignature: Buffer.from(`flotilla:${JSON.stringify({ own: [], ...seal })}`).toString('base64'),
+    }))
+    const [message] = chatOf({ contents: [{ role: 'model', parts }] })['messages'] as JsonObject[]
+    const details = (message?.['reasoning_details'] ?? []) as JsonObject[]
+    return details.map((detail) => detail['text'])
+  }
+  const half = (one: unknown) => Array.from({ length: sealLimits.detailsMax / 2 }, () => one)
+
+  test('forged signatures of one call have a limit for their entries together, also for those that are no thinking', () => {
+    expect(readTexts({ before: half({}) }, { before: [thinking('in')] }, { before: half({}) })).toEqual([
+      'in',
+    ])
+    expect(readTexts({ before: half({}) }, { before: half({}) }, { before: [thinking('beyond')] })).toEqual(
+      [],
+    )
+  })
+
+  test.each([
+    ['values', { before: [thinking('a')], other: Array.from({ length: sealLimits.valuesMax / 2 }, () => 0) }],
+    [
+      'members',
+      {
+        before: [thinking('a')],
+        other: Object.fromEntries(
+          Array.from({ length: sealLimits.membersMax / 2 }, (_, at) => [`a${at}`, 0]),
+        ),
+      },
+    ],
+  ])('forged signatures of one call have a limit for their %s together', (_what, large) => {
+    expect(readTexts(large, { before: [thinking('in')] })).toEqual(['a', 'in'])
+    expect(readTexts(large, large, { before: [thinking('c')] })).toHaveLength(1)
+  })
 })
 
 test('members may be written with underscores, but the names within data stay', () => {

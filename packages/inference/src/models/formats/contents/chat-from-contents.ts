@@ -3,7 +3,8 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { plainIfText, present } from '../translate/messages-to-chat.ts'
 import { contentsBoundField } from './contents-parameters.ts'
 import { firstSchema } from './contents-schema.ts'
-import { detailsOfSeal } from './contents-seal.ts'
+import { createSealReader } from './contents-seal.ts'
+import type { SealReader } from './contents-seal.ts'
 
 /**
  * Translates a call of `generateContent`, as `contents-form.ts` reads it, to `/v1/chat/completions`. Members without a
@@ -72,6 +73,7 @@ function openCalls(calls: readonly { readonly id: string; readonly name: string 
 function chatMessages(contents: JsonValue | undefined): JsonObject[] {
   const messages: JsonObject[] = []
   const usedIds = new Set<string>()
+  const seals = createSealReader()
   let open = openCalls([])
   let unnamed = 0
   function callId(given: string): string {
@@ -83,7 +85,7 @@ function chatMessages(contents: JsonValue | undefined): JsonObject[] {
   for (const content of objectsIn(contents)) {
     const parts = partsOf(content)
     if (content['role'] === 'model') {
-      const turn = assistantMessage(parts, callId)
+      const turn = assistantMessage(parts, { callId, seals })
       if (turn === null) continue
       open = openCalls(turn.calls)
       messages.push(turn.message)
@@ -102,7 +104,7 @@ function chatMessages(contents: JsonValue | undefined): JsonObject[] {
 
 function assistantMessage(
   parts: readonly JsonObject[],
-  callId: (given: string) => string,
+  { callId, seals }: { readonly callId: (given: string) => string; readonly seals: SealReader },
 ): { readonly message: JsonObject; readonly calls: { readonly id: string; readonly name: string }[] } | null {
   const details: JsonObject[] = []
   const texts: JsonObject[] = []
@@ -119,7 +121,7 @@ function assistantMessage(
       chatCalls.push({ id, type: 'function', function: { name, arguments: text } })
     }
     const seal = textIn(part, 'thoughtSignature')
-    if (seal !== '') details.push(...detailsOfSeal(seal, id))
+    if (seal !== '') details.push(...seals.detailsOf(seal, id))
     // The signature that follows has the thinking, exactly as its provider signed it.
     const text = part['thought'] === true ? '' : textIn(part, 'text')
     if (text !== '') texts.push({ type: 'text', text })

@@ -1,7 +1,7 @@
-import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { jsonLimits } from '@flotilla/protocol/limits'
-import { readJsonQuietly } from '@flotilla/foundation/intake'
+import { measureJson, readJsonQuietly } from '@flotilla/foundation/intake'
 import { geminiFormat } from '../answer/thoughts.ts'
 import { readReasoningDetails } from '../translate/reasoning-details.ts'
 
@@ -11,6 +11,19 @@ import { readReasoningDetails } from '../translate/reasoning-details.ts'
  * as `reasoning_details` do, so that no other provider gets it.
  */
 const mark = 'flotilla:'
+
+/**
+ * Limits for all signatures of one call together, because a client can forge many of them. The rest of the thinking is
+ * ignored. Checking an entry costs several times as much as parsing it.
+ */
+export const sealLimits = {
+  /** The maximum number of entries, also of those that are no thinking. */
+  detailsMax: 20_000,
+  /** The maximum number of JSON values, checked before parsing. */
+  valuesMax: 200_000,
+  /** The maximum number of members of JSON objects, checked before parsing. */
+  membersMax: 50_000,
+} as const
 
 interface Sealed {
   /** The thinking before the part. */
@@ -25,21 +38,48 @@ export function sealOf({ before, own }: Sealed): string | undefined {
   return Buffer.from(mark + JSON.stringify({ before, own })).toString('base64')
 }
 
-/**
- * Returns the thinking that a signature carries; a signature without the mark is Google's own. Pieces that belong to a
- * call get the id that the call has in this conversation. Pure.
- */
-export function detailsOfSeal(seal: string, callId: string | null): readonly JsonObject[] {
-  const text = Buffer.from(seal, 'base64').toString('utf8')
-  const owner = callId === null ? {} : { id: callId }
-  if (!text.startsWith(mark)) {
-    // Google's client for Python writes base64 for addresses, which not all providers read.
-    const data = seal.replaceAll('-', '+').replaceAll('_', '/')
-    return [{ type: 'reasoning.encrypted', data, format: geminiFormat, ...owner }]
+/** Reads the signatures of one call. */
+export interface SealReader {
+  /**
+   * Returns the thinking that a signature carries; a signature without the mark is Google's own. Pieces that belong to
+   * a call get the id that the call has in this conversation.
+   */
+  detailsOf(seal: string, callId: string | null): readonly JsonObject[]
+}
+
+export function createSealReader(): SealReader {
+  const left: Record<keyof typeof sealLimits, number> = { ...sealLimits }
+
+  /** Returns an empty object for invalid JSON and for more than is left. */
+  function sealed(text: string): JsonObject {
+    const bytes = Buffer.from(text)
+    const bounds = { ...jsonLimits.modelBody, nodesMax: left.valuesMax, membersMax: left.membersMax }
+    const { nodes, members } = measureJson(bytes, bounds)
+    left.valuesMax -= nodes
+    left.membersMax -= members
+    const value = readJsonQuietly(bytes, bounds)
+    if (!isJsonObject(value)) return {}
+    left.detailsMax -= lengthOf(value['before']) + lengthOf(value['own'])
+    return left.detailsMax < 0 ? {} : value
   }
-  const value = readJsonQuietly(text.slice(mark.length), jsonLimits.modelBody)
-  const { before, own }: JsonObject = isJsonObject(value) ? value : {}
-  return [...detailsIn(before), ...detailsIn(own).map((detail) => ({ ...detail, ...owner }))]
+
+  return {
+    detailsOf(seal, callId) {
+      const text = Buffer.from(seal, 'base64').toString('utf8')
+      const owner = callId === null ? {} : { id: callId }
+      if (!text.startsWith(mark)) {
+        // Google's client for Python writes base64 for addresses, which not all providers read.
+        const data = seal.replaceAll('-', '+').replaceAll('_', '/')
+        return [{ type: 'reasoning.encrypted', data, format: geminiFormat, ...owner }]
+      }
+      const { before, own } = sealed(text.slice(mark.length))
+      return [...detailsIn(before), ...detailsIn(own).map((detail) => ({ ...detail, ...owner }))]
+    },
+  }
+}
+
+function lengthOf(value: JsonValue | undefined): number {
+  return Array.isArray(value) ? value.length : 0
 }
 
 /** The members of a piece of thinking; a client may have added others. */
