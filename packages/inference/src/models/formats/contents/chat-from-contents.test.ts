@@ -29,6 +29,24 @@ test('results without ids belong to the calls of their name, in order', () => {
   ])
 })
 
+test('an id that a call gets is none that a later call or a result states', () => {
+  const call = (more: JsonObject = {}) => ({ functionCall: { name: 'a', args: {}, ...more } })
+  const result = (id: string, output: string) => ({
+    functionResponse: { id, name: 'a', response: { output } },
+  })
+  const { messages } = chatOf({
+    contents: [
+      { role: 'model', parts: [call(), call({ id: 'call_1' })] },
+      { role: 'user', parts: [result('call_1', 'stated'), result('call_2', 'other')] },
+    ],
+  })
+  expect(messages).toMatchObject([
+    { role: 'assistant', tool_calls: [{ id: 'call_3' }, { id: 'call_1' }] },
+    { role: 'tool', tool_call_id: 'call_1', content: 'stated' },
+    { role: 'tool', tool_call_id: 'call_3', content: 'other' },
+  ])
+})
+
 test('a forged signature brings no other members than those of thinking', () => {
   const before = [
     { type: 'reasoning.text', text: 'Hm.', from: 'x', cache_control: { type: 'ephemeral' }, other: 1 },

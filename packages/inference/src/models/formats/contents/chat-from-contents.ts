@@ -73,12 +73,16 @@ function openCalls(calls: readonly { readonly id: string; readonly name: string 
 function chatMessages(contents: JsonValue | undefined): JsonObject[] {
   const messages: JsonObject[] = []
   const usedIds = new Set<string>()
+  const statedIds = idsIn(contents)
   const seals = createSealReader()
   let open = openCalls([])
   let unnamed = 0
   function callId(given: string): string {
     let id = given
-    while (id === '' || usedIds.has(id)) id = `call_${++unnamed}`
+    if (id === '' || usedIds.has(id)) {
+      do id = `call_${++unnamed}`
+      while (statedIds.has(id))
+    }
     usedIds.add(id)
     return id
   }
@@ -100,6 +104,17 @@ function chatMessages(contents: JsonValue | undefined): JsonObject[] {
     if (said.length > 0) messages.push({ role: 'user', content: plainIfText(said) })
   }
   return messages
+}
+
+/** Returns the ids that calls and results state anywhere, so that no made id equals a later one. */
+function idsIn(contents: JsonValue | undefined): ReadonlySet<string> {
+  const parts = objectsIn(contents).flatMap(partsOf)
+  return new Set(
+    parts.flatMap((part) => [
+      textIn(objectIn(part, 'functionCall'), 'id'),
+      textIn(objectIn(part, 'functionResponse'), 'id'),
+    ]),
+  )
 }
 
 function assistantMessage(
