@@ -29,6 +29,26 @@ test('results without ids belong to the calls of their name, in order', () => {
   ])
 })
 
+test('results without ids belong to the calls of all contents of the model since the user spoke', () => {
+  const call = { role: 'model', parts: [{ functionCall: { name: 'a', args: {} } }] }
+  const result = (output: string) => ({ functionResponse: { name: 'a', response: { output } } })
+  const { messages } = chatOf({
+    contents: [
+      call,
+      { role: 'user', parts: [{ text: 'Never mind.' }] },
+      call,
+      call,
+      { role: 'user', parts: [result('two')] },
+      { role: 'user', parts: [result('three')] },
+    ],
+  })
+  const results = (messages as JsonObject[]).filter(({ role }) => role === 'tool')
+  expect(results).toEqual([
+    { role: 'tool', tool_call_id: 'call_2', content: 'two' },
+    { role: 'tool', tool_call_id: 'call_3', content: 'three' },
+  ])
+})
+
 test('an id that a call gets is none that a later call or a result states', () => {
   const call = (more: JsonObject = {}) => ({ functionCall: { name: 'a', args: {}, ...more } })
   const result = (id: string, output: string) => ({

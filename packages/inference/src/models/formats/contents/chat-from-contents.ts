@@ -45,26 +45,39 @@ function systemMessage(instruction: JsonValue | undefined): JsonObject[] {
   return texts.length === 0 ? [] : [{ role: 'system', content: texts.join('\n\n') }]
 }
 
-/** The calls of one turn. */
+interface NamedCall {
+  readonly id: string
+  readonly name: string
+}
+
+/** The calls of one turn, which may be several contents of the model. */
 interface OpenCalls {
+  add(calls: readonly NamedCall[]): void
   /** Returns the id of the call that a result belongs to: by its id, else the first of this name without a result. */
   answer(result: JsonObject): string
 }
 
-function openCalls(calls: readonly { readonly id: string; readonly name: string }[]): OpenCalls {
-  const open = new Set(calls.map(({ id }) => id))
-  const byName = new Map<string, string[]>()
-  for (const { id, name } of calls.toReversed()) {
-    const waiting = byName.get(name)
-    if (waiting) waiting.push(id)
-    else byName.set(name, [id])
-  }
+function openCalls(): OpenCalls {
+  const open = new Set<string>()
+  const byName = new Map<string, { readonly ids: string[]; next: number }>()
   return {
+    add(calls) {
+      for (const { id, name } of calls) {
+        open.add(id)
+        const waiting = byName.get(name)
+        if (waiting) waiting.ids.push(id)
+        else byName.set(name, { ids: [id], next: 0 })
+      }
+    },
     answer(result) {
       const given = textIn(result, 'id')
       if (open.delete(given)) return given
       const waiting = byName.get(textIn(result, 'name'))
-      for (let id = waiting?.pop(); id !== undefined; id = waiting?.pop()) if (open.delete(id)) return id
+      if (waiting === undefined) return given
+      while (waiting.next < waiting.ids.length) {
+        const id = waiting.ids[waiting.next++]
+        if (id !== undefined && open.delete(id)) return id
+      }
       return given
     },
   }
@@ -75,7 +88,8 @@ function chatMessages(contents: JsonValue | undefined): JsonObject[] {
   const usedIds = new Set<string>()
   const statedIds = idsIn(contents)
   const seals = createSealReader()
-  let open = openCalls([])
+  let open = openCalls()
+  let isSameTurn = true
   let unnamed = 0
   function callId(given: string): string {
     let id = given
@@ -91,10 +105,13 @@ function chatMessages(contents: JsonValue | undefined): JsonObject[] {
     if (content['role'] === 'model') {
       const turn = assistantMessage(parts, { callId, seals })
       if (turn === null) continue
-      open = openCalls(turn.calls)
+      if (!isSameTurn) open = openCalls()
+      isSameTurn = true
+      open.add(turn.calls)
       messages.push(turn.message)
       continue
     }
+    isSameTurn = false
     // Results come first, because a chat completion needs them directly after the calls.
     const results = parts.flatMap((part) => part['functionResponse'] ?? []).filter(isJsonObject)
     for (const result of results) {
@@ -120,10 +137,10 @@ function idsIn(contents: JsonValue | undefined): ReadonlySet<string> {
 function assistantMessage(
   parts: readonly JsonObject[],
   { callId, seals }: { readonly callId: (given: string) => string; readonly seals: SealReader },
-): { readonly message: JsonObject; readonly calls: { readonly id: string; readonly name: string }[] } | null {
+): { readonly message: JsonObject; readonly calls: readonly NamedCall[] } | null {
   const details: JsonObject[] = []
   const texts: JsonObject[] = []
-  const calls: { id: string; name: string }[] = []
+  const calls: NamedCall[] = []
   const chatCalls: JsonObject[] = []
   for (const part of parts) {
     const called = part['functionCall']
