@@ -80,9 +80,7 @@ describe('the lines of groups', () => {
   const worker = aFinder(deferTools('worker', builtin))
 
   test('the lines of groups name each deferred tool or say how many more there are, within some 3,000 characters', () => {
-    expect(worker.note()).toContain(
-      '- schedule: recurring work, cron (list_cron, remove_cron, set_cron)',
-    )
+    expect(worker.note()).toContain('- schedule: recurring work, cron (list_cron, remove_cron, set_cron)')
     expect(worker.note()).toMatch(/- browser: .*browser_click.* and \d+ more\)/)
     expect(worker.note()).not.toContain('run_command')
     expect(worker.note().length).toBeLessThan(3000)

@@ -148,7 +148,11 @@ describe('presets', () => {
   test.each([
     [git, { url: `${repository}/git-upload-pack`, method: 'POST' }, 'allow git-host/clone'],
     [git, { url: `${repository}/info/refs?service=git-upload-pack` }, 'allow null'],
-    [git, { url: 'https://gitlab.com/a/api/b/c.git/git-upload-pack', method: 'POST' }, 'allow git-host/clone'],
+    [
+      git,
+      { url: 'https://gitlab.com/a/api/b/c.git/git-upload-pack', method: 'POST' },
+      'allow git-host/clone',
+    ],
     [git, { url: 'https://github.com/a/api/git-upload-pack', method: 'POST' }, 'allow git-host/clone'],
     [git, { url: 'https://gist.github.com/1.git/git-upload-pack', method: 'POST' }, 'allow git-host/clone'],
     [git, { url: 'https://gist.github.com/1.git/git-receive-pack', method: 'POST' }, 'ask git-host/push'],
