@@ -190,6 +190,8 @@ withEngine(
       )
       expect(end).not.toBe(0)
       expect(disk.whyFull()).toBe('take more than 200 MB of disk space')
+      // The removal that the watch began.
+      await container.remove()
       expect(await remains()).toEqual([])
     })
 
