@@ -206,7 +206,7 @@ withEngine(
         await page.getByText('They are watered.').first().waitFor()
 
         await open('/runs?from=webhook')
-        await page.getByText('The shop is on fire').first().click()
+        await page.getByText('Webhook Alerts of the shop').first().click()
         await page.getByText('I heard of the shop.').first().waitFor()
         expect(faults).toEqual([])
         await context.close()
