@@ -43,6 +43,10 @@ google | 400 | access | {"error":{"code":429,"message":"User location is not sup
 google | 400 | key | {"error":{"code":429,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}
 google | 404 | model | {"error":{"code":429,"message":"models/gemini-0 is not found for API version v1beta, or is not supported for generateContent.","status":"NOT_FOUND","details":[]}}
 google | 503 | overloaded | {"error":{"code":429,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE","details":[]}}
+mine | 403 | credit | {"error":{"message":"user quota is not enough, user quota: $0.10, need quota: $0.20","type":"one_api_error","code":"insufficient_user_quota"}}
+mine | 403 | credit | {"error":{"message":"pre-consume token quota failed","type":"new_api_error","code":"pre_consume_token_quota_failed"}}
+mine | 429 | credit | {"error":{"message":"Limit of the team","code":"spend_limit_exceeded"}}
+mine | 429 | credit | {"error":{"message":"You have reached your monthly spend limit.","code":"limit"}}
 deepseek | 402 | credit | {"error":{"message":"Insufficient Balance","type":"unknown_error","code":"invalid_request_error"}}
 openrouter | 402 | credit | {"error":{"message":"Insufficient credits. This account never purchased credits.","code":402}}
 openrouter | 403 | history/content | {"error":{"message":"openai/gpt-5 requires moderation on OpenAI. Your input was flagged","code":403,"metadata":{"reasons":["violence"],"flagged_input":"...","provider_name":"OpenAI"}}}

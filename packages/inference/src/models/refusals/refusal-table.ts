@@ -129,11 +129,11 @@ const accountRows: readonly RefusalRow[] = [
   // Codes of OpenAI and compatible providers, Moonshot, DashScope, Zhipu, Anthropic and Together.
   {
     means: 'credit',
-    code: /^(?:insufficient_quota|billing_not_active|billing_hard_limit_reached|credit_balance_exhausted|(?:organization|project)_(?:spend|usage)_limit_exceeded|exceeded_current_quota_error|insufficient_(?:balance|credits?|funds)|billing_error|payment_required|credit_limit(?:_exceeded)?|Arrearage|1113)$/i,
+    code: /^(?:insufficient_(?:user_)?quota|pre_consume_token_quota_failed|billing_not_active|billing_(?:hard_)?limit_reached|spend_limit_exceeded|credit_balance_exhausted|(?:organization|project)_(?:spend|usage)_limit_exceeded|exceeded_current_quota_error|insufficient_(?:balance|credits?|funds)|billing_error|payment_required|credit_limit(?:_exceeded)?|Arrearage|1113)$/i,
   },
   {
     means: 'credit',
-    says: /credit balance is too low|insufficient (?:account )?balance|insufficient (?:credits?|funds)|out of credits?|used all available credits|monthly spending limit|(?:doesn't|does not) have any credits|more credits|credit limit exceeded|account is not active.{0,40}billing|(?:enable|activate|set up) billing|billing (?:is|has been) (?:disabled|not (?:enabled|active))|余额不足|欠费|overdue (?:payment|balance)|in good standing|failure to pay|past invoices|invalid_payment_instrument|valid payment instrument/i,
+    says: /credit balance is too low|insufficient (?:account )?balance|insufficient (?:credits?|funds)|out of credits?|used all available credits|monthly spend(?:ing)? limit|(?:doesn't|does not) have any credits|more credits|credit limit exceeded|account is not active.{0,40}billing|(?:enable|activate|set up) billing|billing (?:is|has been) (?:disabled|not (?:enabled|active))|余额不足|额度不足|欠费|overdue (?:payment|balance)|in good standing|failure to pay|past invoices|invalid_payment_instrument|valid payment instrument/i,
   },
   // Google uses these words for limits per minute too; its codes have rows above.
   { means: 'credit', says: /exceeded your current quota.{0,40}billing details/i },

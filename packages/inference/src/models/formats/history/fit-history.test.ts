@@ -384,4 +384,25 @@ describe('a conversation for its next reader', () => {
       )
     },
   )
+
+  test('the calls of an answer are read a fixed number of times, however many they are', () => {
+    const readsOf = (count: number): number => {
+      let reads = 0
+      const ids = Array.from({ length: count }, (_, index) => `call_${index}`)
+      const answer = {
+        role: 'assistant',
+        content: null,
+        get tool_calls() {
+          reads++
+          return ids.map((id) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } }))
+        },
+      }
+      const results = ids.toReversed().map((id) => ({ role: 'tool', tool_call_id: id, content: id }))
+      const messages: JsonValue[] = [{ role: 'user', content: 'Look.' }, answer, ...results]
+      const fitted = fitHistory(messages, historyRulesOf(at.openai)) as JsonObject[]
+      expect(fitted.slice(2).map(({ content }) => content)).toEqual(ids)
+      return reads
+    }
+    expect(readsOf(50)).toBe(readsOf(2))
+  })
 })

@@ -95,26 +95,28 @@ const notMade = '[not made]'
 function fitGroup([answer, ...results]: readonly JsonObject[], { rules, ids }: Fitting): JsonObject[] {
   if (answer === undefined) return []
   const known = new Map<string, string>()
-  const left = [...results]
+  const waiting = Map.groupBy(results.toReversed(), (result) => textOf(result['tool_call_id']))
+  const taken = new Set<JsonObject>()
   const fittedResults: JsonObject[] = []
-  const calls = callsOf(answer).map((call) => {
+  const made = callsOf(answer)
+  const calls = made.map((call) => {
     const given = textOf(call['id'])
     const name = isJsonObject(call['function']) ? textOf(call['function']['name']) : ''
     const id = ids.next(given, name)
     if (!known.has(given)) known.set(given, id)
-    const at = left.findIndex((result) => textOf(result['tool_call_id']) === given)
-    const [result] = at === -1 ? [] : left.splice(at, 1)
+    const result = waiting.get(given)?.pop()
+    if (result !== undefined) taken.add(result)
     fittedResults.push(fitResult(result, id))
     return fitCall(call, id)
   })
-  const lost = left.map(lostResult)
+  const lost = results.filter((result) => !taken.has(result)).map(lostResult)
   const thought = thoughtsFor(answer['reasoning_details'], { rules, known, hasCalls: true })
   const { reasoning_details: _details, ...given } = answer
   // Some providers reject blank content beside tool calls.
   const isBlank = typeof answer['content'] === 'string' && answer['content'].trim() === ''
   const rest = isBlank ? { ...given, content: null } : given
   const isSame =
-    !isBlank && thought.isSame && lost.length === 0 && calls.every((call, at) => call === callsOf(answer)[at])
+    !isBlank && thought.isSame && lost.length === 0 && calls.every((call, at) => call === made[at])
   const fitted = isSame ? answer : { ...rest, ...thought.members, tool_calls: sealed(calls, thought.seals) }
   return [wellFormedMessage(fitted), ...fittedResults, ...lost]
 }
