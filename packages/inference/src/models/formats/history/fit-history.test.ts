@@ -399,7 +399,7 @@ describe('a conversation for its next reader', () => {
       }
       const results = ids.toReversed().map((id) => ({ role: 'tool', tool_call_id: id, content: id }))
       const messages: JsonValue[] = [{ role: 'user', content: 'Look.' }, answer, ...results]
-      const fitted = fitHistory(messages, historyRulesOf(at.openai)) as JsonObject[]
+      const fitted = fit(messages, 'openai')
       expect(fitted.slice(2).map(({ content }) => content)).toEqual(ids)
       return reads
     }
