@@ -103,8 +103,9 @@ describe.skipIf(!hasBrowser)('forms in the browser', () => {
     await open('/triggers')
     await page.getByRole('region', { name: 'Cron jobs' }).getByRole('button', { name: 'New job …' }).click()
     const dialog = page.getByRole('dialog')
-    // Nothing is red before a person typed.
-    expect(await dialog.locator('.over').count()).toBe(0)
+    // Nothing is red before a person typed, once the dialog has loaded.
+    await page.waitForLoadState('networkidle')
+    expect(await dialog.locator('.over').allInnerTexts()).toEqual([])
     await dialog.getByLabel('Agent', { exact: true }).selectOption('courier')
     const schedule = dialog.getByLabel('Schedule')
     await schedule.fill('every mornign at nine')

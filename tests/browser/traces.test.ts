@@ -31,6 +31,8 @@ describe.skipIf(!hasBrowser)('runs in the browser', () => {
     const { page, open, faults, context } = watched
     await open(`/runs/${runId}`)
     const trace = page.getByRole('region', { name: 'Trace' })
+    // The cards above the trace have loaded: until then it moves down.
+    await page.waitForLoadState('networkidle')
     await trace
       .getByRole('treeitem', { name: /^asks / })
       .last()
