@@ -27,6 +27,8 @@ export async function wrongWith(watched: WatchedPage, name: string): Promise<rea
   for (const view of isSoak ? views : corners) {
     const { theme, width, of } = view
     await page.emulateMedia({ colorScheme: theme })
+    // Chromium computes old colors for cards that a new width draws in the same frame as a new theme.
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
     if (page.viewportSize()?.width !== width) {
       await page.setViewportSize({ width, height: width < 600 ? 844 : 800 })
     }

@@ -119,10 +119,10 @@ describe.skipIf(!hasBrowser)('forms in the browser', () => {
     await dialog.locator('.added').getByText('schedule: 30 7 * * 1-5').waitFor()
     await dialog.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Read the mail.').waitFor()
-    const { jobs } = (await mesh.call(cronHumanEndpoints.cronJobs)).json() as { jobs: object[] }
-    expect(jobs).toContainEqual(
-      expect.objectContaining({ schedule: '30 7 * * 1-5', timezone: 'Europe/Berlin' }),
-    )
+    // The words are in the dialog too, until the job is saved.
+    await expect
+      .poll(async () => (await mesh.call(cronHumanEndpoints.cronJobs)).json()['jobs'])
+      .toContainEqual(expect.objectContaining({ schedule: '30 7 * * 1-5', timezone: 'Europe/Berlin' }))
     // The time zone of an existing job changes, and Undo puts it back.
     const row = page.getByRole('row').filter({ hasText: 'Read the mail.' })
     await row.getByRole('button', { name: 'Change …' }).click()
