@@ -6,7 +6,7 @@ import { setGlobalProxyFromEnv } from 'node:http'
  */
 const switches = /--use[-_]env[-_]proxy/
 
-/** Returns whether Node was told to use the proxies of the environment for all connections. Pure. */
+/** Returns whether Node uses the proxies of the environment for all connections. Pure. */
 export function usesEnvironmentProxy({ env, execArgv }: Pick<NodeJS.Process, 'env' | 'execArgv'>): boolean {
   const { NODE_USE_ENV_PROXY: useProxy, NODE_OPTIONS: options = '' } = env
   return useProxy !== undefined || switches.test([options, ...execArgv].join(' '))
