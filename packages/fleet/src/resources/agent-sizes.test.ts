@@ -29,7 +29,7 @@ function sized(set?: AgentSizeSet) {
       },
     },
     identityEvents,
-    registry: { find: (id: string) => (id === 'nobody' ? undefined : { id, kind: 'worker' }) as never },
+    registry: { find: (id: string) => (id === 'ghost' ? undefined : { id, kind: 'worker' }) as never },
     room: {
       capacity: () => null,
       requirePossible: (_agentId, { memoryLimitBytes }) => {
@@ -51,7 +51,7 @@ test('a view shows what the owner set, the limits that follow, and those without
     size: { ...preset, memory_mb: 1024 },
     preset,
   })
-  expect(() => sizes.view(owner, 'nobody')).toThrow(expect.objectContaining({ code: 'unknown-agent' }))
+  expect(() => sizes.view(owner, 'ghost')).toThrow(expect.objectContaining({ code: 'unknown-agent' }))
 })
 
 test('a change replaces the whole setting, an empty one removes it, and both are in the audit log', async () => {

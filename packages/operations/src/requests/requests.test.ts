@@ -430,7 +430,7 @@ describe('another size that an agent asks for', () => {
     [{ cpus: 5 }, 'size-unavailable', /5 processors, and this machine has 4/],
     [{}, 'conflict', /this size already/],
     [{ memory_mb: 384 }, 'conflict', /this size already/],
-    [{ agent_id: 'nobody', memory_mb: 512 }, 'unknown-agent', /no agent nobody/],
+    [{ agent_id: 'ghost', memory_mb: 512 }, 'unknown-agent', /no agent ghost/],
   ])('%j is refused with the reason', async (wanted, code, detail) => {
     const { askSize, open } = await atWork()
     expect(() => askSize(wanted)).toThrow(

@@ -8,7 +8,7 @@ import { Markdown } from '../../design/markdown.tsx'
 import { Badge, Card, Code, Failed, Loading } from '../../design/parts.tsx'
 import { FailureNote } from '../../design/repair.tsx'
 import { TaskButtons } from './task-buttons.tsx'
-import { taskStepWords } from './task-step-words.ts'
+import { describeTaskStep } from './describe-task-step.ts'
 import { givenAnew, outcomeTone, taskTone } from './task-offers.ts'
 import { tasksListed } from './tasks-view.tsx'
 import { formatActor } from '@flotilla/protocol/format-actor'
@@ -163,7 +163,7 @@ function History({ history }: { readonly history: TaskDetailView['history'] }) {
               <Badge tone={taskTone(state)}>{state}</Badge>
             </span>
             <span className="plain-text">
-              <strong>{formatActor(actor)}</strong> {taskStepWords(action)}
+              <strong>{formatActor(actor)}</strong> {describeTaskStep(action)}
               {words !== '' && <span className="muted"> — {words}</span>}
             </span>
           </li>

@@ -13,7 +13,7 @@ import { RepairLink } from '../../design/repair.tsx'
 import { SeveralTasks } from './several-tasks.tsx'
 import { TaskButtons } from './task-buttons.tsx'
 import { columnsOf, givenAnew, outcomeTone, taskTone } from './task-offers.ts'
-import { taskWords } from './task-words.ts'
+import { describeTask } from './describe-task.ts'
 import { formatActor } from '@flotilla/protocol/format-actor'
 
 /** The maximum number of tasks that are read, newest first. */
@@ -144,7 +144,7 @@ function Board({
 }
 
 function TaskCard({ task, again }: { readonly task: TaskView; readonly again: ReadonlySet<string> }) {
-  const { words, code } = taskWords(task, useNow(nowEveryMs))
+  const { words, code } = describeTask(task, useNow(nowEveryMs))
   return (
     <article className="task-card" aria-label={task.title}>
       <Link href={`/work/tasks/${task.id}`} className="task-title">

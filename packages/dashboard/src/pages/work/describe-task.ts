@@ -5,7 +5,7 @@ import type { TaskView } from '@flotilla/protocol/task'
 import { describeUsedUpBudget } from '../../data/describe-used-up-budget.ts'
 
 /** What a card says about its task. */
-export interface TaskWords {
+export interface TaskDescription {
   /** Empty if there is nothing to say. */
   readonly words: string
   /** The problem that stopped the task; null if none did. */
@@ -15,7 +15,7 @@ export interface TaskWords {
 const problemPattern = /^([a-z][a-z-]+): ([^]*)$/
 
 /** Returns the newest words about a task. A problem that the mesh reports is in the words of a person. Pure. */
-export function taskWords(task: TaskView, now: number): TaskWords {
+export function describeTask(task: TaskView, now: number): TaskDescription {
   const words = task.waits_for ?? task.summary ?? task.progress ?? ''
   if (isUnconfirmed(task)) return { words: withoutUnconfirmedNote(words), code: null }
   const [, code = '', text = ''] = isStoppedByProblem(task) ? (problemPattern.exec(words) ?? []) : []

@@ -20,6 +20,6 @@ const stepWords: Readonly<Record<TaskActionName | 'given' | 'review', string>> =
 }
 
 /** Returns a step in words; a step of another release keeps its name. Pure. */
-export function taskStepWords(action: string): string {
+export function describeTaskStep(action: string): string {
   return Object.hasOwn(stepWords, action) ? stepWords[action as keyof typeof stepWords] : action
 }

@@ -1,11 +1,11 @@
 import { unconfirmedSummary } from '@flotilla/protocol/task-actions'
 import type { TaskView } from '@flotilla/protocol/task'
 import { expect, it } from 'vitest'
-import { taskWords } from './task-words.ts'
+import { describeTask } from './describe-task.ts'
 
 const now = Date.parse('2026-11-29T12:00:00Z')
 const aTask = (of: Partial<TaskView>) =>
-  taskWords(
+  describeTask(
     {
       state: 'working',
       waits_for: null,
