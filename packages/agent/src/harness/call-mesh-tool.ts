@@ -2,7 +2,7 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { beginCall, unmadeCall } from '../loop/call-intent.ts'
-import { fingerprint } from '../loop/fingerprint.ts'
+import { fingerprint, resultFingerprint } from '../loop/fingerprint.ts'
 import type { LoopDeps } from '../loop/loop-deps.ts'
 import { stepLoop } from '../loop/loop-detection.ts'
 import type { LoopState } from '../loop/loop-state.ts'
@@ -147,7 +147,7 @@ export function createMeshToolCalls(
       return refused(notices.skipped)
     }
     const { output, ok, images } = await make(tool, input, fingerprint(`${name} ${paramsHash}`))
-    const made = { ...same, resultHash: fingerprint(output) }
+    const made = { ...same, resultHash: resultFingerprint(output, tool.effect) }
     state.calls = stepLoop(state.calls, { kind: 'ended', call: made }).calls
     if (tool.effect !== 'none' && asked.aborted) earlier.keep(same, { output, ok })
     return { output, ok, images }

@@ -12,7 +12,7 @@ import { parallelCalls, readCall } from './parallel-calls.ts'
 import type { ReadCall } from './parallel-calls.ts'
 import { recordedTool } from './recorded-turn.ts'
 import { beginCall, unmadeCall } from './call-intent.ts'
-import { fingerprint } from './fingerprint.ts'
+import { resultFingerprint } from './fingerprint.ts'
 import type { LoopDeps, LoopEnd } from './loop-deps.ts'
 import { stepLoop } from './loop-detection.ts'
 import { openCalls } from './loop-state.ts'
@@ -194,7 +194,7 @@ function announce({ watch }: LoopDeps, { made, shown }: ReadCall, step: number):
 
 /** Counts a finished call; returns whether to warn of its repetition. */
 function countCall(state: LoopState, { call, end }: EndedCall): boolean {
-  const made = { ...call.key, resultHash: fingerprint(end.output) }
+  const made = { ...call.key, resultHash: resultFingerprint(end.output, call.tool?.effect) }
   const after = stepLoop(state.calls, { kind: 'ended', call: made })
   state.calls = after.calls
   return after.verdict === 'warn'

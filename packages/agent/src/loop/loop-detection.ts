@@ -40,6 +40,9 @@ const blockAtRepeat = 4
 const terminateAtRepeat = 9
 const windowCalls = 15
 
+/** The maximum number of remembered calls over all tools and parameters. */
+export const callRecordsMax = loopPeriodMax * windowCalls
+
 /**
  * Returns the loop detector's windows and verdict after an event, in every mode. Calls of one answer count like calls
  * of several answers. A call made n times with its latest result is its n-th repeat. A skipped call is recorded with

@@ -63,13 +63,15 @@ export function freshState(start: {
   /** Usage of earlier turns. */
   tokens?: number
   costUsd?: number
+  /** Calls of the run's earlier turns. */
+  calls?: readonly CallRecord[]
 }): LoopState {
   return {
     flushed: false,
     tokens: 0,
     costUsd: 0,
-    ...start,
     calls: [],
+    ...start,
     toolOutputs: [],
     pending: [],
     nudged: false,

@@ -11,6 +11,7 @@ import type { ToolOutput } from '@flotilla/protocol/tool-call'
 import { imagesMax, isImageType } from '@flotilla/protocol/image-type'
 import type { ImageRef, PromptMessage } from '../llm/language-model.ts'
 import type { TaskCompletion } from '../tools/tool.ts'
+import { callRecordsMax } from './loop-detection.ts'
 import type { LoopState } from './loop-state.ts'
 
 /**
@@ -35,7 +36,7 @@ export function readLoopState(value: unknown): LoopState | null {
     rounds: { turn: Number(turn), session: Number(session), continues: Number(continues) },
     tokens: Number(tokens),
     costUsd: Number(costUsd),
-    calls: list(state['calls']).flatMap(readCallRecord),
+    calls: readCallRecords(state['calls']),
     toolOutputs: list(state['toolOutputs']).flatMap(readToolOutput),
     pending: readPending(state['pending']),
     flushed: state['flushed'] === true,
@@ -102,6 +103,11 @@ function readImage(value: unknown): ImageRef[] {
   if (!isImageType(mediaType) || typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256)) return []
   const isSize = typeof sizeBytes === 'number' && Number.isSafeInteger(sizeBytes) && sizeBytes > 0
   return isSize ? [{ mediaType, sha256, sizeBytes }] : []
+}
+
+/** Parses stored records of calls; malformed ones are left out. */
+export function readCallRecords(value: unknown): LoopState['calls'] {
+  return list(value).slice(-callRecordsMax).flatMap(readCallRecord)
 }
 
 function readCallRecord(value: unknown): LoopState['calls'] {

@@ -4,7 +4,7 @@ import { withoutSeenImages } from '../images/bound-images.ts'
 import { trustOfOrigin } from '../memory/trust.ts'
 import { momentMessage } from '../prompt/moment-message.ts'
 import { turnLearnings } from './turn-learnings.ts'
-import { closeTurn, endOfLoop, executedRun, loopDepsOf, resumeState } from './turn.ts'
+import { callsBefore, closeTurn, endOfLoop, executedRun, loopDepsOf, resumeState } from './turn.ts'
 import type { Session } from './sessions.ts'
 import { conversationOf } from './conversation-of.ts'
 import type { ExecutedRun } from './run-slot.ts'
@@ -49,6 +49,7 @@ export async function runChatTurn(
     ],
     ...usedBefore(request, session),
     flushed: session.flushed,
+    calls: callsBefore(session, request.runId),
   })
   const close = async (end: RunEnd): Promise<void> => {
     const turn = {

@@ -4,7 +4,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { withMoment } from '../prompt/moment-message.ts'
 import { recentMessages } from './heartbeat-history.ts'
 import type { LoopState } from './loop-state.ts'
-import { closeTurn, executedRun, loopDepsOf, resumeState } from './turn.ts'
+import { callsBefore, closeTurn, executedRun, loopDepsOf, resumeState } from './turn.ts'
 import type { RunContext } from './loop-deps.ts'
 import type { ExecutedRun } from './run-slot.ts'
 import type { RunRequest } from './run-request.ts'
@@ -24,7 +24,8 @@ export async function runHeartbeat(
   context: RunContext,
   request: Extract<RunRequest, { kind: 'heartbeat' }>,
 ): Promise<ExecutedRun> {
-  const { messages, mark, rounds } = await context.sessions.load(heartbeatSession)
+  const before = await context.sessions.load(heartbeatSession)
+  const { messages, mark, rounds } = before
   // The message contains daily logs, signals and tasks, which may have any author.
   const beginning = beginningOf(request.origin, 'outside')
   // A turn that continues the heartbeat, after handed-off work came back, gets the remaining rounds, at least one.
@@ -41,6 +42,7 @@ export async function runHeartbeat(
       },
     ],
     rounds: { turn: used, session: used, continues: 0 },
+    calls: callsBefore(before, request.runId),
   })
   const end = await endOf(context, state, beginning)
   const recorded = { ...context, recordRun: context.recordHeartbeat }

@@ -4,7 +4,7 @@ import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { TaskAssignment } from '@flotilla/protocol/task'
 import type { LoopState } from './loop-state.ts'
 import { turnLearnings } from './turn-learnings.ts'
-import { closeTurn, endOfLoop, executedRun, loopDepsOf, resumeState } from './turn.ts'
+import { callsBefore, closeTurn, endOfLoop, executedRun, loopDepsOf, resumeState } from './turn.ts'
 import type { RunContext } from './loop-deps.ts'
 import type { ExecutedRun } from './run-slot.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
@@ -43,6 +43,7 @@ export async function runTask(
   const state = await resumeState(context, request.runId, {
     ...beginningWith(assignment, known, context.clock.now()),
     rounds: { turn: 0, session: 0, continues: 0 },
+    calls: callsBefore(before, request.runId),
   })
   const end = await endInTime(context, { assignment, state, beginning, learnings })
   await closeTurn(

@@ -7,6 +7,7 @@ import { readJsonFile } from '../files/atomic-file.ts'
 import { writeState } from '../files/state-file.ts'
 import { codeOf } from '../files/walk-path.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
+import type { CallRecord } from './loop-detection.ts'
 import { isTrust } from '../memory/trust.ts'
 import type { Trust } from '../memory/trust.ts'
 import { forgetOldest } from '../files/forget-oldest.ts'
@@ -34,6 +35,8 @@ export interface Session {
   readonly learnings?: string | undefined
   /** When the last turn ended, in milliseconds since 1970. */
   readonly endedAt?: number | undefined
+  /** The calls of a run that waits for others, so that its next turn recognizes repeated ones. */
+  readonly waiting?: { readonly run: string; readonly calls: readonly CallRecord[] } | undefined
 }
 
 /**
@@ -163,7 +166,7 @@ function nameIn(value: unknown): string | null {
 async function readSession(session: string, value: unknown): Promise<Session> {
   const empty = { messages: [], rounds: 0, continues: 0, flushed: false, taskId: null, trust: null }
   if (typeof value !== 'object' || value === null) return empty
-  const { readMessages } = await import('./read-loop-state.ts')
+  const { readCallRecords, readMessages } = await import('./read-loop-state.ts')
   const messages = readMessages('messages' in value ? value.messages : null)
   if (messages === null || !('session' in value) || value.session !== session) return empty
   return {
@@ -176,7 +179,17 @@ async function readSession(session: string, value: unknown): Promise<Session> {
     trust: 'trust' in value && isTrust(value.trust) ? value.trust : 'outside',
     ...('learnings' in value && typeof value.learnings === 'string' ? { learnings: value.learnings } : {}),
     ...('endedAt' in value && typeof value.endedAt === 'number' ? { endedAt: value.endedAt } : {}),
+    ...('waiting' in value ? waitingIn(value.waiting, readCallRecords) : {}),
   }
+}
+
+function waitingIn(
+  value: unknown,
+  readCalls: (calls: unknown) => readonly CallRecord[],
+): Pick<Session, 'waiting'> {
+  if (typeof value !== 'object' || value === null) return {}
+  if (!('run' in value) || typeof value.run !== 'string' || !('calls' in value)) return {}
+  return { waiting: { run: value.run, calls: readCalls(value.calls) } }
 }
 
 function countOf(found: unknown): number {

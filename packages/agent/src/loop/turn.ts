@@ -4,13 +4,14 @@ import type { TaskCompletion } from '../tools/tool.ts'
 import { dropUnacknowledged } from './apply-steers.ts'
 import type { LoopDeps, LoopEnd, RunAttempt, RunContext, RunRules, RunStores } from './loop-deps.ts'
 import { closedMessages } from './close-messages.ts'
-import { freshState } from './loop-state.ts'
+import { freshState, waitsForOthers } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
 import { provenanceOf } from './run-provenance.ts'
 import type { RunBeginning } from './run-provenance.ts'
 import type { ExecutedRun } from './run-slot.ts'
 import { taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
+import type { Session } from './sessions.ts'
 
 /** The dependencies of the loop that runs of every kind share; each kind adds its own. */
 export function loopDepsOf(context: RunContext): Omit<LoopDeps, 'work'> {
@@ -50,6 +51,11 @@ export async function resumeState(
   return state
 }
 
+/** The calls of a run that waited in this conversation, for its next turn; none for a new run. Pure. */
+export function callsBefore({ waiting }: Pick<Session, 'waiting'>, runId: string): LoopState['calls'] {
+  return waiting?.run === runId ? waiting.calls : []
+}
+
 /**
  * Stores the conversation at the end of a turn, unless another attempt continues it. After a failed turn the
  * conversation can still continue: every call has a result, and the reason is added.
@@ -77,7 +83,18 @@ export async function closeTurn(
   const { session: sessionRounds, continues } = rounds
   const { taskId, learnings } = turn
   const endedAt = context.clock.now()
-  const stored = { messages, rounds: sessionRounds, continues, flushed, taskId, trust, learnings, endedAt }
+  const waiting = waitsForOthers(state) ? { run: state.runId, calls: state.calls } : undefined
+  const stored = {
+    messages,
+    rounds: sessionRounds,
+    continues,
+    flushed,
+    taskId,
+    trust,
+    learnings,
+    endedAt,
+    waiting,
+  }
   await context.sessions.save(turn.session, stored, turn.mark)
   await context.recordRun({ session: turn.session, state, end })
 }
