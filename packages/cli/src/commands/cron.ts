@@ -13,7 +13,8 @@ import { renderTable } from '../terminal/table.ts'
 
 const schedules = `
 SCHEDULE is five fields, minute hour day-of-month month day-of-week, with lists, ranges, steps and names, or an
-interval: "0 9 * * MON-FRI", "*/10 8-18 * * *", "every 30s", "every 15m", "every 2h", "every 1d". Where both days are
+interval: "0 9 * * MON-FRI", "*/10 8-18 * * *", "every 30s", "every 15m", "every 2h", "every 1d". Words are understood
+too: "every weekday at 8:30", "every monday and thursday at 17:00", "on the 1st of every month at 9". Where both days are
 given, either is enough. Times are UTC unless --timezone names another (Europe/Berlin): a named time that summer time
 leaves out fires when the clocks have moved, one that comes twice fires once.`
 

@@ -1,4 +1,4 @@
-import { readScheduleWords } from './schedule-words.ts'
+import { readScheduleWords } from '@flotilla/protocol/schedule-words'
 import type { CronSeen, CronJobView, NewCronJob } from '@flotilla/protocol/cron-api'
 
 /** The settings of a job that a person edits, as text of form fields. */

@@ -9,7 +9,7 @@ import { FormField } from '../../design/form-field.tsx'
 import { fieldsOf, jobChange, jobOf, jobText, newJob, withReadSchedule } from './job-edit.ts'
 import type { JobFields } from './job-edit.ts'
 import { SchedulePreview, useSchedulePreview } from './schedule-preview.tsx'
-import { looksLikeWords, nearestScheduleWords, scheduleExamples } from './schedule-words.ts'
+import { looksLikeWords, nearestScheduleWords, scheduleExamples } from '@flotilla/protocol/schedule-words'
 import { browserTimezone, timezones } from './timezones.ts'
 import { AgentChoice, OnlyWhen, ToldWords } from './trigger-fields.tsx'
 

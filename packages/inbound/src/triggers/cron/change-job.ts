@@ -6,6 +6,7 @@ import type { Kernel } from '@flotilla/identity/kernel'
 import { badField } from './check-tool.ts'
 import { modeOf } from './cron-job.ts'
 import type { CronJob } from './cron-job.ts'
+import { withoutWords } from './read-schedule.ts'
 
 export function newJob(
   { newId, clock }: Pick<Kernel, 'newId' | 'clock'>,
@@ -16,7 +17,7 @@ export function newJob(
   return {
     id: newId('cron'),
     agent: input.agent,
-    schedule: input.schedule.trim(),
+    schedule: withoutWords(input.schedule),
     timezone: timezone ?? 'UTC',
     enabled: enabled ?? true,
     suppress_empty: suppressEmpty ?? true,
@@ -56,7 +57,7 @@ function changed(job: CronJob, change: CronChange): CronJob {
     throw badField('message', 'the mode tool cannot change; remove the job and create another')
   const { when, schedule, ...rest } = change
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
-  const next: CronJob = { ...job, ...given, ...(schedule === undefined ? {} : { schedule: schedule.trim() }) }
+  const next: CronJob = { ...job, ...given, ...(schedule === undefined ? {} : { schedule: withoutWords(schedule) }) }
   if (when === undefined) return next
   const { when: _before, ...without } = next
   return when.trim() === '' ? without : { ...without, when }

@@ -60,15 +60,22 @@ describe('the text of a schedule', () => {
       'every 15m 3s',
       'every 1234567890s',
     ]) {
-      expect(refusal(text)).toBe(
-        `schedule: "${text}" is not every Ns, every Nm, every Nh or every Nd, as in every 15m`,
-      )
+      expect(refusal(text)).toMatch(/ is not understood; the nearest form is "every .*an interval such as every 15m/)
     }
-    expect(refusal('every15 m')).toMatch(/^schedule: "every15 m" has 2 fields/)
-    expect(refusal('everyday')).toMatch(/^schedule: "everyday" has 1 field/)
+    expect(refusal('every15 m')).toContain('the nearest form is')
+    expect(refusal('0 9 every')).toMatch(/^schedule: "0 9 every" has 3 fields/)
     expect(refusal('0 0 every * *')).toMatch(
       /^schedule: day of month "every" is not a list of numbers, ranges/,
     )
+  })
+
+  it('a schedule may be written in words, and others are answered with the nearest form', () => {
+    const expected = { kind: 'cron', expression: '0 9 * * *', timezone: 'UTC' }
+    expect(schedule('every morning at 9')).toEqual(expected)
+    expect(schedule(' Daily ')).toEqual(expected)
+    expect(schedule('every 15 minutes')).toEqual({ kind: 'every', everyMs: 900_000, anchor: 0 })
+    expect(refusal('every mornign at 9')).toContain('the nearest form is "every morning at 9"')
+    expect(refusal('tomorrow')).toContain('is not understood')
   })
 
   it('an interval is from a second to 366 days', () => {

@@ -1,3 +1,4 @@
+import { nearestScheduleWords, looksLikeWords, readScheduleWords } from '@flotilla/protocol/schedule-words'
 import { cronOf } from './cron-schedule.ts'
 import type { Schedule } from './cron-schedule.ts'
 import { zoneOffsetMs } from './zone-offset.ts'
@@ -25,7 +26,12 @@ const grammars = valueOf.map((value) => {
   return new RegExp(`^${part}(?:,${part})*$`, 'i')
 })
 
-/** Parses `every 15m` or `0 9 * * MON-FRI`. Otherwise returns the invalid field and the reason. Pure. */
+/** Returns the schedule as `every 15m` or five fields; what is not written in words is returned as it is. Pure. */
+export function withoutWords(text: string): string {
+  return readScheduleWords(text) ?? text.trim()
+}
+
+/** Parses `every 15m`, `0 9 * * MON-FRI` or `every morning at 9`. Otherwise returns the invalid field and the reason. Pure. */
 export function readSchedule(
   text: string,
   { timezone, anchor }: { readonly timezone: string; readonly anchor: number },
@@ -39,7 +45,7 @@ export function readSchedule(
   }
   const wrong = (reason: string): ScheduleReading => ({ ok: false, field: 'schedule', reason })
   if (text.length > textMaxChars) return wrong(`the schedule is longer than ${textMaxChars} characters`)
-  const trimmed = text.trim()
+  const trimmed = withoutWords(text)
   if (/^every\b/i.test(trimmed)) return readEvery(trimmed, anchor, wrong)
   return readExpression(trimmed, timezone, wrong)
 }
@@ -51,7 +57,7 @@ function readEvery(
 ): ScheduleReading {
   const [, count = '', unit = ''] = /^every\s+(\d{1,9})\s*([smhd])$/i.exec(text) ?? []
   const wishedMs = Number(count) * (unitMs[unit.toLowerCase()] ?? 0)
-  if (count === '') return wrong(`"${text}" is not every Ns, every Nm, every Nh or every Nd, as in every 15m`)
+  if (count === '') return wrong(unknownWords(text))
   if (wishedMs === 0) return wrong('an interval of 0 is not allowed; write at least every 5s')
   if (wishedMs > everyMaxMs) return wrong('an interval is at most 366 days')
   return { ok: true, schedule: { kind: 'every', everyMs: Math.max(cronTickMs, wishedMs), anchor } }
@@ -65,6 +71,7 @@ function readExpression(
   const fields = text.split(/\s+/)
   const written = nicknames[text.toLowerCase()]
   if (written !== undefined) return wrong(`"${text}" is not supported; write ${written}`)
+  if (fields.length !== 5 && looksLikeWords(text)) return wrong(unknownWords(text))
   if (fields.length !== 5) {
     const seconds = fields.length === 6 ? '; seconds are not supported' : ''
     return wrong(
@@ -89,6 +96,10 @@ function readExpression(
   } catch (error) {
     return wrong(`"${text}": ${error instanceof Error ? error.message.replace(/^CronPattern: /, '') : 'no'}`)
   }
+}
+
+function unknownWords(text: string): string {
+  return `"${text}" is not understood; the nearest form is "${nearestScheduleWords(text)}"; or write an interval such as every 15m, or five fields such as 0 9 * * MON-FRI`
 }
 
 /** The nicknames of schedules in other schedulers, and their five fields. */

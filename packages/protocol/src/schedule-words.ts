@@ -1,4 +1,4 @@
-import { nearestNames } from '@flotilla/protocol/nearest-name'
+import { nearestNames } from './nearest-name.ts'
 
 /** The longest text that is read as words, in characters. */
 const wordsMaxChars = 100
