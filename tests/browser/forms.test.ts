@@ -11,6 +11,13 @@ import { fireHook } from './fire-hook.ts'
 import { giveProof } from './give-proof.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 
+/** Records the red words of dialogs at each change of the page. */
+const redWordsOfDialogs = `
+  globalThis.redWords = []
+  const look = () => document.querySelectorAll('.dialog .over').forEach((one) => redWords.push(one.textContent))
+  new MutationObserver(look).observe(document.body, { childList: true, subtree: true, attributes: true })
+`
+
 describe.skipIf(!hasBrowser)('forms in the browser', () => {
   let mesh: MeshProcess
   let browser: Browser
@@ -100,12 +107,18 @@ describe.skipIf(!hasBrowser)('forms in the browser', () => {
   it('forms read a schedule in words in the time zone of the browser, and name the nearest form of another', async () => {
     const watched = await openPage(browser, mesh.url)
     const { page, open, faults, context } = watched
+    // The agents are known only after the dialog has opened.
+    await page.route('**/api/status', async (route) => {
+      await page.locator('.dialog').waitFor()
+      await route.continue()
+    })
     await open('/triggers')
+    await page.evaluate(redWordsOfDialogs)
     await page.getByRole('region', { name: 'Cron jobs' }).getByRole('button', { name: 'New job …' }).click()
     const dialog = page.getByRole('dialog')
-    // Nothing is red before a person typed, once the dialog has loaded.
-    await page.waitForLoadState('networkidle')
-    expect(await dialog.locator('.over').allInnerTexts()).toEqual([])
+    await dialog.getByText('Enter what the agent shall do.').waitFor()
+    // Nothing is red before a person typed, at no moment.
+    expect(await page.evaluate('globalThis.redWords')).toEqual([])
     await dialog.getByLabel('Agent', { exact: true }).selectOption('courier')
     const schedule = dialog.getByLabel('Schedule')
     await schedule.fill('every mornign at nine')

@@ -31,8 +31,10 @@ describe.skipIf(!hasBrowser)('runs in the browser', () => {
     const { page, open, faults, context } = watched
     await open(`/runs/${runId}`)
     const trace = page.getByRole('region', { name: 'Trace' })
-    // The cards above the trace have loaded: until then it moves down.
+    const firstPlace = await trace.boundingBox()
     await page.waitForLoadState('networkidle')
+    // Nothing above the trace appears after it, which would move it away from under the pointer.
+    expect((await trace.boundingBox())?.y).toBe(firstPlace?.y)
     await trace
       .getByRole('treeitem', { name: /^asks / })
       .last()

@@ -9,12 +9,12 @@ import { useChoice } from '../data/use-choice.ts'
 import { useAction, useMesh, useServices } from '../data/use-mesh.ts'
 import { Act } from '../design/act.tsx'
 import { CopyButton } from '../design/copy-button.tsx'
-import { Markdown } from '../design/markdown.tsx'
+import { MarkdownText } from '../design/markdown-text.tsx'
 import { FailureNote } from '../design/repair.tsx'
 import { Badge, Card, Code, Dot, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { drawEvent, runTone } from '../live/draw-event.ts'
 import { AskedHeartbeat } from './run/asked-heartbeat.tsx'
-import { ChangedFilesCard } from './run/changed-files-card.tsx'
+import { ChangedFilesCard, changedFilesOf } from './run/changed-files-card.tsx'
 import { CompareDialog, ComparedCard } from './run/compared-card.tsx'
 import { ComparisonCard, playsAgain } from './run/comparison-card.tsx'
 import { ReplayCard } from './run/replay-card.tsx'
@@ -30,6 +30,7 @@ export function RunPage({ id }: { readonly id: string }) {
   const found = useMesh('run', { params: { id } })
   const cancel = useAction('runCancel', { stale: ['run', 'runs'] })
   const run = found.data
+  const hasAbove = useLoadedAbove(run)
   const [{ with: otherId }, choose] = useChoice(['with'])
   const [choosing, setChoosing] = useState(false)
   return (
@@ -84,7 +85,7 @@ export function RunPage({ id }: { readonly id: string }) {
               >
                 <div className="body stack">
                   {run.outcome.status === 'done' ? (
-                    <Markdown text={run.outcome.text} />
+                    <MarkdownText text={run.outcome.text} />
                   ) : (
                     <FailureNote
                       text={run.outcome.text}
@@ -116,13 +117,21 @@ export function RunPage({ id }: { readonly id: string }) {
           }}
         />
       )}
-      {run && <TraceCard key={run.id} runId={run.id} />}
+      {run && hasAbove && <TraceCard key={run.id} runId={run.id} />}
       {run && isTerminal(run.state) && run.kind !== 'tool' && !playsAgain(run) && (
         <ReplayCard key={`record of ${run.id}`} run={run} />
       )}
       {run && <Happened run={run} />}
     </div>
   )
+}
+
+/** Whether the cards above the trace have their data; the trace then appears where it stays. */
+function useLoadedAbove(run: RunView | undefined): boolean {
+  const taskId = run?.input.kind === 'task' ? run.input.task_id : ''
+  const task = useMesh('task', { params: { id: taskId } }, { enabled: taskId !== '' })
+  const changed = useMesh('runEvents', changedFilesOf(run?.id ?? ''), { enabled: run !== undefined })
+  return !changed.isPending && (taskId === '' || !task.isPending)
 }
 
 /** Buttons that share, export and compare a run. */

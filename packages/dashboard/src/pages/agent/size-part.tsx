@@ -182,9 +182,10 @@ function useSaveSize({ agent_id: id, set }: AgentSizeView) {
   return useAction('setAgentSize', {
     done: `The size of ${id} is changed; its next run uses it.`,
     stale,
-    undo: () => ({
+    // `seen` protects a change that another person made after this one.
+    undo: ({ set: seen }) => ({
       by: 'setAgentSize',
-      run: () => client.call('setAgentSize', { params: { id }, body: { size: set } }),
+      run: () => client.call('setAgentSize', { params: { id }, body: { size: set, seen } }),
       done: `The size of ${id} is as it was.`,
     }),
   })

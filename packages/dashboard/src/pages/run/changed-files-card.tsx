@@ -28,8 +28,13 @@ export function ChangedFilesCard({ run }: { readonly run: RunView }) {
   )
 }
 
+/** The request for what a run changed. */
+export function changedFilesOf(id: string) {
+  return { params: { id }, query: { only: 'files.changed' } } as const
+}
+
 export function ChangedFilesOf({ run }: { readonly run: Pick<RunView, 'id' | 'state'> }) {
-  const events = useMesh('runEvents', { params: { id: run.id }, query: { only: 'files.changed' } })
+  const events = useMesh('runEvents', changedFilesOf(run.id))
   if (events.isPending) return <Loading rows={2} />
   if (events.error) return <Failed error={events.error} retry={events.refetch} />
   const changes = joinChangedFiles(events.data.events)

@@ -32,7 +32,7 @@ export function JobForm({
   const examples = useId()
   const agents = useWorkingAgents('cronCreate')
   const [chosen, setChosen] = useState(given ?? '')
-  const agentId = chosen === '' ? (agents[0] ?? '') : chosen
+  const agentId = chosen === '' ? (agents?.[0] ?? '') : chosen
   // The job when the form was opened; later events do not alter it.
   const [before] = useState(job === null ? null : fieldsOf(job))
   const [typed, setTyped] = useState<JobFields>(before ?? { ...newJob, timezone: browserTimezone() })
@@ -69,19 +69,21 @@ export function JobForm({
   const change = (part: Partial<JobFields>) => setTyped({ ...typed, ...part })
   const asksWords = job === null || job.mode === 'message'
   const fault =
-    agentId === ''
+    agentId === '' && agents !== undefined
       ? 'The fleet has no agent for the job.'
       : isUnread
         ? `Schedule: not understood. The nearest form is “${nearestScheduleWords(after.schedule)}”.`
-        : preview?.fault
+        : preview?.fault && !preview.isOld
           ? `${names[preview.fault.field]}: ${preview.fault.reason}`
           : null
   const missing =
     after.schedule.trim() === ''
       ? 'Enter a schedule for the job.'
-      : asksWords && after.message.trim() === ''
-        ? 'Enter what the agent shall do.'
-        : null
+      : agentId === '' || preview === undefined || preview.isOld
+        ? 'The schedule is being checked.'
+        : asksWords && after.message.trim() === ''
+          ? 'Enter what the agent shall do.'
+          : null
   const save = (): void => {
     const done = { onSuccess: onClose }
     if (job === null) create.mutate({ body: jobOf(agentId, after) }, done)
@@ -99,7 +101,7 @@ export function JobForm({
       onClose={onClose}
     >
       <div className="form-row">
-        {given === null && <AgentChoice agents={agents} value={agentId} onChange={setChosen} />}
+        {given === null && <AgentChoice agents={agents ?? []} value={agentId} onChange={setChosen} />}
         <FormField
           label="Schedule"
           hint="In words, such as every morning at 9; or five fields of cron, or every 15m."

@@ -24,7 +24,7 @@ export function WatcherForm({
   const [fields, setFields] = useState<WatcherFields>(
     before ?? { path: '', pattern: '*', agent: '', message: '', when: null },
   )
-  const agent = fields.agent === '' ? (agents[0] ?? '') : fields.agent
+  const agent = fields.agent === '' ? (agents?.[0] ?? '') : fields.agent
   const when = fields.when === null || fields.when.trim() === '' ? null : fields.when.trim()
   const after: WatcherFields = { ...fields, path: fields.path.trim(), agent, when }
   const fault = faultOf(after)
@@ -69,7 +69,7 @@ export function WatcherForm({
             onChange={(event) => change({ pattern: event.target.value })}
           />
         </FormField>
-        <AgentChoice agents={agents} value={agent} onChange={(value) => change({ agent: value })} />
+        <AgentChoice agents={agents ?? []} value={agent} onChange={(value) => change({ agent: value })} />
       </div>
       <ToldWords
         hint={

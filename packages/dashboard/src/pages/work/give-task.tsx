@@ -35,7 +35,7 @@ export function GiveTask({ close }: { readonly close: () => void }) {
         )
       }
     >
-      <ChoiceField label="To" unchosen="Choose an agent" value={to} onChange={setTo} choices={agents} />
+      <ChoiceField label="To" unchosen="Choose an agent" value={to} onChange={setTo} choices={agents ?? []} />
       <FormField label="The task in one line">
         <input
           className="input"
