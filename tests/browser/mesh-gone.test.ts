@@ -40,8 +40,10 @@ describe.skipIf(!hasBrowser)('pages whose mesh or file is gone', () => {
       expect(await breaches()).toEqual([])
       // A page whose code was not loaded before also says that the mesh does not answer, and names no missing file.
       await page.evaluate("history.pushState(null, '', '/costs')")
-      await page.getByRole('alert').getByText(/mesh/i).first().waitFor()
+      await page.getByText('Not loaded yet. It is loaded when the mesh answers.').first().waitFor()
       expect(await page.getByText('dynamically imported').count()).toBe(0)
+      // The banner says it once: no box below it repeats that, or names options of the terminal.
+      expect(await page.getByText(/No mesh answers|--port/).count()).toBe(0)
       await mesh.restart()
       await banner.waitFor({ state: 'detached' })
       await page.getByRole('heading', { name: 'Costs' }).first().waitFor()

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { describeError } from '../app/toasts.ts'
 import { formatDistance, formatDuration, formatMoment } from '../data/format.ts'
+import { useGoneSince } from '../data/use-mesh.ts'
 import { useNow } from '../data/use-now.ts'
 import { RepairLink } from './repair.tsx'
 import type { Tone } from '../live/state-tone.ts'
@@ -59,9 +60,11 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
   )
 }
 
-/** Shows an error with the mesh's detail and repair. */
+/** Shows an error with the mesh's detail and repair. While the mesh is gone, the banner above the page has both. */
 export function Failed({ error, retry }: { readonly error: unknown; readonly retry?: () => unknown }) {
+  const isGone = useGoneSince() !== null
   const { title, repair, code } = describeError(error)
+  if (isGone && retry) return <p className="body small muted">Not loaded yet. It is loaded when the mesh answers.</p>
   return (
     <div className="note bad" role="alert">
       <strong>{title}</strong>
