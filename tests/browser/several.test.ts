@@ -1,3 +1,4 @@
+import { agentHarnessEndpoints } from '@flotilla/protocol/agent-harness'
 import { agentSizeEndpoints } from '@flotilla/protocol/agent-size'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
@@ -139,6 +140,31 @@ describe.skipIf(!hasBrowser)('agents and their work in the browser', () => {
     await page.locator('.toast').getByText('are as they were').waitFor()
     expect(await own()).toEqual({})
     expect(await wrongWith(watched, 'agent-resources')).toEqual([])
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('what drives an agent is chosen on its page, with its package, and taken back by Undo', async () => {
+    const watched = await openPage(browser, mesh.url)
+    const { page, open, faults, context } = watched
+    await open('/agents/tryout')
+    const part = page.getByRole('region', { name: 'Harness' })
+    await part.getByText('its own loop').waitFor()
+    await page.getByRole('button', { name: 'Change … what drives it' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Driven by').selectOption('opencode')
+    await watched.picture('agent-harness-form')
+    await dialog.getByRole('button', { name: 'Review change' }).click()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await giveProof(mesh, page)
+    await page.locator('.toast').getByText('The next run of tryout is driven by opencode.').waitFor()
+    await part.getByText('opencode', { exact: true }).waitFor()
+    await page.getByText('npm opencode-ai').waitFor()
+    await page.locator('.toast').getByRole('button', { name: 'Undo' }).click()
+    await page.locator('.toast').getByText('driven by its own loop again').waitFor()
+    const set = await mesh.call(agentHarnessEndpoints.agentHarness, { params: { id: 'tryout' } })
+    expect(set.json()['harness']).toBeNull()
+    expect(await wrongWith(watched, 'agent-harness')).toEqual([])
     expect(faults).toEqual([])
     await context.close()
   })

@@ -293,6 +293,14 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/packages.ts')).addPackagesCommand,
       },
       {
+        commands: { size: 'memory, processors, processes and /tmp of an agent' },
+        load: async () => (await import('./commands/size.ts')).addSizeCommand,
+      },
+      {
+        commands: { harness: 'a program such as Claude Code that drives an agent' },
+        load: async () => (await import('./commands/harness.ts')).addHarnessCommand,
+      },
+      {
         commands: { egress: 'hosts whose requests the mesh decides one by one' },
         load: async () => (await import('./commands/egress.ts')).addEgressCommand,
       },

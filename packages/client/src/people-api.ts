@@ -26,6 +26,7 @@ import { setupApi, setupEndpoints } from '@flotilla/protocol/setup-api'
 import { taskHumanApi, taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import { topicHumanApi, topicHumanEndpoints } from '@flotilla/protocol/topics-api'
 import { inspectionHumanApi, inspectionHumanEndpoints } from '@flotilla/protocol/inspection-api'
+import { agentHarnessApi, agentHarnessEndpoints } from '@flotilla/protocol/agent-harness'
 import { agentSizeApi, agentSizeEndpoints } from '@flotilla/protocol/agent-size'
 import { packagesHumanApi, packagesHumanEndpoints } from '@flotilla/protocol/packages-api'
 import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
@@ -48,6 +49,7 @@ export const peopleEndpoints = {
   ...policyEndpoints,
   ...inspectionHumanEndpoints,
   ...packagesHumanEndpoints,
+  ...agentHarnessEndpoints,
   ...agentSizeEndpoints,
   ...walletEndpoints,
   ...walletPaymentEndpoints,
@@ -83,6 +85,7 @@ export const peopleApi = {
   ...policyApi,
   ...inspectionHumanApi,
   ...packagesHumanApi,
+  ...agentHarnessApi,
   ...agentSizeApi,
   ...walletApi,
   ...walletPaymentApi,

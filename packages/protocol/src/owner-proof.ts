@@ -24,6 +24,7 @@ export const provedRoutes: ReadonlySet<string> = new Set([
   'POST /api/policy/rules',
   'DELETE /api/agents/{id}',
   'DELETE /api/agents/{id}/memory/{fact}',
+  'PUT /api/agents/{id}/harness',
   'PUT /api/agents/{id}/packages',
   'DELETE /api/projects/{name}',
   'POST /api/journal/accept',

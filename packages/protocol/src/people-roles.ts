@@ -13,6 +13,8 @@ export const rolesOfRoutes = {
   'GET /api/agents/{id}/files/{*path}': 'viewer',
   'GET /api/agents/{id}/logs': 'viewer',
   'GET /api/agents/{id}/memory': 'viewer',
+  'GET /api/agents/{id}/harness': 'viewer',
+  'PUT /api/agents/{id}/harness': 'owner',
   'GET /api/agents/{id}/packages': 'viewer',
   'GET /api/agents/{id}/size': 'viewer',
   'PUT /api/agents/{id}/packages': 'owner',

@@ -1,5 +1,7 @@
 import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { agentIdSchema } from '@flotilla/protocol/ids'
+import { harnessNames } from '@flotilla/protocol/harness-variable'
+import { Option } from 'commander'
 import type { Command } from 'commander'
 import { commandAction, numberOption, operand, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
@@ -9,6 +11,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { readValue } from '../read-value.ts'
 import { oneLine } from '../terminal/color.ts'
 import { formatUsd } from '../terminal/format.ts'
+import { setHarness } from './harness.ts'
 import { heartbeatCost } from './heartbeat.ts'
 
 const nameColumnsMax = 60
@@ -41,6 +44,7 @@ export function addWorkerOptions(command: Command): Command {
     .option('--model <name>', 'provider/model; without it, that of the fleet')
     .option('--daily <usd>', 'daily budget in US dollars; requires --monthly', Number)
     .option('--monthly <usd>', 'monthly budget in US dollars; requires --daily', Number)
+    .addOption(new Option('--harness <name>', 'program that drives its runs').choices(harnessNames))
     .option('--project <name>', 'project whose budget it is charged to, beside its own')
 }
 
@@ -69,6 +73,8 @@ export async function createWorker(
     ...budgetOf(line),
   }
   const agent = await (await context.mesh()).call('agentCreate', { body, signal })
+  const harness = harnessNames.find((name) => name === textOption(line, 'harness'))
+  if (harness !== undefined) await setHarness(context, agent.id, harness)
   terminal.printJson(agent)
   if (terminal.json) return
   // Requests the cost before printing: at the prompt of a conversation, input is accepted after these lines.

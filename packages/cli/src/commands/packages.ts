@@ -107,15 +107,25 @@ async function set(context: CommandContext, line: CommandLine): Promise<void> {
         : 'The agent uses this from its next run on.',
     )
   }
-  await build(context, id)
+  await buildAndPrint(context, id)
 }
 
 async function rebuild(context: CommandContext, line: CommandLine): Promise<void> {
-  await build(context, operand(line, 0))
+  await buildAndPrint(context, operand(line, 0))
 }
 
-/** Begins a build and waits for its end. The build goes on if this program is interrupted. */
-async function build(context: CommandContext, id: string): Promise<void> {
+async function buildAndPrint(context: CommandContext, id: string): Promise<void> {
+  const { terminal } = context
+  const view = await buildPackages(context, id)
+  terminal.printJson(view)
+  printView(context, view)
+  terminal.hint('Agents with this list use the image from their next run on.')
+}
+
+/**
+ * Begins a build and waits for its end. The build goes on if this program is interrupted. Problem `packages-unavailable`.
+ */
+export async function buildPackages(context: CommandContext, id: string): Promise<AgentPackagesView> {
   const { terminal, signal, clock } = context
   const client = await context.mesh()
   let view = await client.call('rebuildPackages', { params: { id }, signal })
@@ -125,9 +135,7 @@ async function build(context: CommandContext, id: string): Promise<void> {
     view = await client.call('agentPackages', { params: { id }, signal })
   }
   if (view.image?.state === 'failed') throw new Problem('packages-unavailable', { detail: view.image.detail })
-  terminal.printJson(view)
-  printView(context, view)
-  terminal.hint('Agents with this list use the image from their next run on.')
+  return view
 }
 
 async function list(context: CommandContext): Promise<void> {

@@ -8,6 +8,8 @@ export const proofWords = {
   agentCreate:
     'This creates an agent with more permissions than the operator could grant. You can revoke them, or archive the agent, at any time.',
   agentEdit: 'The agent may do more or less from now on. You can undo this for half an hour, under Changes.',
+  setAgentHarness:
+    'The next run of the agent is driven by this program, in its container. You can change it at any time.',
   setAgentPackages:
     'The next run of the agent uses an image with these packages. You can replace the list at any time.',
   changeUndo:

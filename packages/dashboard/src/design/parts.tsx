@@ -64,7 +64,8 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 export function Failed({ error, retry }: { readonly error: unknown; readonly retry?: () => unknown }) {
   const isGone = useGoneSince() !== null
   const { title, repair, code } = describeError(error)
-  if (isGone && retry) return <p className="body small muted">Not loaded yet. It is loaded when the mesh answers.</p>
+  if (isGone && retry)
+    return <p className="body small muted">Not loaded yet. It is loaded when the mesh answers.</p>
   return (
     <div className="note bad" role="alert">
       <strong>{title}</strong>

@@ -4,6 +4,7 @@ import { rootOf } from '@flotilla/identity/events'
 import type { MeshModule } from '@flotilla/identity/kernel'
 import type { Agents } from '../agents/index.ts'
 import type { FleetKernel } from '../events/index.ts'
+import { createAgentHarnesses } from './agent-harnesses.ts'
 import { createAgentSizes } from './agent-sizes.ts'
 import type { AgentSizes } from './agent-sizes.ts'
 import { createManagePackages } from './manage-packages.ts'
@@ -36,8 +37,9 @@ export function resourcesModule(
   const shared = { ...kernel, ...agents.registry, settingsFile }
   const packages = createManagePackages({ ...shared, ...agents })
   const sizes = createAgentSizes({ ...shared, ...agents })
+  const harnesses = createAgentHarnesses({ ...shared, ...agents })
   return {
     api: { packages, sizes },
-    routes: { people: (surface) => resourcesPeopleRoutes(surface, { packages, sizes }) },
+    routes: { people: (surface) => resourcesPeopleRoutes(surface, { packages, sizes, harnesses }) },
   }
 }

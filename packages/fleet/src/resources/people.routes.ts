@@ -1,12 +1,22 @@
+import { agentHarnessApi, agentHarnessEndpoints } from '@flotilla/protocol/agent-harness'
 import { agentSizeApi, agentSizeEndpoints } from '@flotilla/protocol/agent-size'
 import { packagesHumanApi as api, packagesHumanEndpoints as endpoints } from '@flotilla/protocol/packages-api'
 import type { PeopleSurface } from '@flotilla/identity/http'
+import type { AgentHarnesses } from './agent-harnesses.ts'
 import type { AgentSizes } from './agent-sizes.ts'
 import type { ManagePackages } from './manage-packages.ts'
 
 export function resourcesPeopleRoutes(
   { bind }: PeopleSurface,
-  { packages, sizes }: { readonly packages: ManagePackages; readonly sizes: AgentSizes },
+  {
+    packages,
+    sizes,
+    harnesses,
+  }: {
+    readonly packages: ManagePackages
+    readonly sizes: AgentSizes
+    readonly harnesses: AgentHarnesses
+  },
 ): void {
   bind(endpoints.packages, api.packages, ({ caller }) => packages.list(caller))
   bind(endpoints.agentPackages, api.agentPackages, ({ caller, params }) => packages.view(caller, params.id))
@@ -21,5 +31,11 @@ export function resourcesPeopleRoutes(
   )
   bind(agentSizeEndpoints.setAgentSize, agentSizeApi.setAgentSize, ({ caller, params, body }) =>
     sizes.set(caller, params.id, body),
+  )
+  bind(agentHarnessEndpoints.agentHarness, agentHarnessApi.agentHarness, ({ caller, params }) =>
+    harnesses.view(caller, params.id),
+  )
+  bind(agentHarnessEndpoints.setAgentHarness, agentHarnessApi.setAgentHarness, ({ caller, params, body }) =>
+    harnesses.set(caller, params.id, body),
   )
 }

@@ -1,10 +1,11 @@
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { AgentUse } from '@flotilla/protocol/kept-api'
 import { Card } from '../../design/parts.tsx'
+import { HarnessPart } from './harness-part.tsx'
 import { Packages } from './packages-part.tsx'
 import { SizePart } from './size-part.tsx'
 
-/** The size of an agent against its use in the last hour, and the packages in its image. */
+/** The size of an agent against its use in the last hour, the packages in its image, and what drives its runs. */
 export function ResourcesCard({
   agent,
   use,
@@ -17,6 +18,7 @@ export function ResourcesCard({
       <div className="body stack">
         <SizePart agent={agent} use={use} />
         <Packages agentId={agent.id} />
+        <HarnessPart agentId={agent.id} />
       </div>
     </Card>
   )

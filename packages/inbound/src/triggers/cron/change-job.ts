@@ -57,7 +57,11 @@ function changed(job: CronJob, change: CronChange): CronJob {
     throw badField('message', 'the mode tool cannot change; remove the job and create another')
   const { when, schedule, ...rest } = change
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
-  const next: CronJob = { ...job, ...given, ...(schedule === undefined ? {} : { schedule: withoutWords(schedule) }) }
+  const next: CronJob = {
+    ...job,
+    ...given,
+    ...(schedule === undefined ? {} : { schedule: withoutWords(schedule) }),
+  }
   if (when === undefined) return next
   const { when: _before, ...without } = next
   return when.trim() === '' ? without : { ...without, when }

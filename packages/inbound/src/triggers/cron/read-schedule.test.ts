@@ -60,7 +60,9 @@ describe('the text of a schedule', () => {
       'every 15m 3s',
       'every 1234567890s',
     ]) {
-      expect(refusal(text)).toMatch(/ is not understood; the nearest form is "every .*an interval such as every 15m/)
+      expect(refusal(text)).toMatch(
+        / is not understood; the nearest form is "every .*an interval such as every 15m/,
+      )
     }
     expect(refusal('every15 m')).toContain('the nearest form is')
     expect(refusal('0 9 every')).toMatch(/^schedule: "0 9 every" has 3 fields/)

@@ -1,0 +1,104 @@
+import { formatHarness, harnessPackages, isNpmPackage } from '@flotilla/protocol/agent-harness'
+import type { AgentHarnessView } from '@flotilla/protocol/agent-harness'
+import type { Harness } from '@flotilla/protocol/harness'
+import { harnessNames } from '@flotilla/protocol/harness-variable'
+import type { HarnessName } from '@flotilla/protocol/harness-variable'
+import { Problem } from '@flotilla/protocol/problem'
+import { Argument } from 'commander'
+import type { Command } from 'commander'
+import { commandAction, flagOption, operand } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { requireAgent } from '../require-agent.ts'
+import { buildPackages } from './packages.ts'
+
+/** The memory of a container in which the known harnesses work, in MB; each was tried with it. */
+const harnessMemoryMb = 1536
+
+export function addHarnessCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('harness')
+    .description(
+      'Shows or sets the program that drives the runs of an agent in place of its own loop. A known one is installed from its npm package into the image of the agent.',
+    )
+    .argument('<agent>', 'id of the agent')
+    .addArgument(new Argument('[harness]', 'a known program').choices(harnessNames))
+    .option(
+      '--command <word...>',
+      'another program that speaks the Agent Client Protocol, with its arguments; install it with flotilla packages set',
+    )
+    .option('--off', 'the agent’s own loop')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flotilla harness coder claude-code
+  $ flotilla harness coder --command my-agent acp
+  $ flotilla harness coder --off`,
+    )
+    .action(commandAction(deps, harness))
+}
+
+async function harness(context: CommandContext, line: CommandLine): Promise<void> {
+  const id = operand(line, 0)
+  const wanted = wantedHarness(line)
+  const client = await context.mesh()
+  const { terminal, signal } = context
+  const params = { id }
+  await requireAgent(context, client, id)
+  if (wanted === undefined) {
+    const view = await client.call('agentHarness', { params, signal })
+    terminal.printJson(view)
+    return terminal.print(harnessWords(view))
+  }
+  const view = await setHarness(context, id, wanted)
+  terminal.printJson(view)
+  terminal.print(harnessWords(view))
+}
+
+/** Sets the harness and waits until the image of the agent has its package. Returns the harness. */
+export async function setHarness(
+  context: CommandContext,
+  id: string,
+  wanted: Harness | null,
+): Promise<AgentHarnessView> {
+  const client = await context.mesh()
+  const { terminal, signal } = context
+  const view = await client.call('setAgentHarness', { params: { id }, body: { harness: wanted }, signal })
+  if (wanted === null) return view
+  const packages = await client.call('agentPackages', { params: { id }, signal })
+  if (packages.image?.state === 'unavailable')
+    terminal.hint(`Its package is not installed: ${packages.image.detail}.`)
+  else if (typeof wanted === 'string' && !(await hasPackage(context, id, wanted)))
+    await buildPackages(context, id)
+  const { size } = await client.call('agentSize', { params: { id }, signal })
+  if (size.memory_mb < harnessMemoryMb)
+    terminal.hint(
+      `${id} has ${size.memory_mb} MB of memory, too little for most harnesses. Next: flotilla size ${id} --memory ${harnessMemoryMb} --cpus 1`,
+    )
+  return view
+}
+
+async function hasPackage({ mesh, signal }: CommandContext, id: string, name: HarnessName): Promise<boolean> {
+  const { image } = await (await mesh()).call('agentPackages', { params: { id }, signal })
+  return image?.locked?.npm.some((locked) => isNpmPackage(locked.name, harnessPackages[name])) ?? false
+}
+
+/** Returns the harness of a line, null for none, and undefined if the line only asks. Throws Problem `bad-request`. */
+function wantedHarness(line: CommandLine): Harness | null | undefined {
+  const known = harnessNames.find((name) => name === line.operands[1])
+  const command = line.options['command']
+  const words = Array.isArray(command) ? command.filter((word) => typeof word === 'string') : []
+  const isOff = flagOption(line, 'off')
+  if ([known !== undefined, words.length > 0, isOff].filter(Boolean).length > 1)
+    throw new Problem('bad-request', { detail: 'name one of a known harness, --command and --off' })
+  if (isOff) return null
+  return words.length > 0 ? { command: words } : known
+}
+
+function harnessWords({ agent_id: id, set_at: root, harness: set }: AgentHarnessView): string {
+  const by = root === id ? '' : `, as ${root} is`
+  return set === null
+    ? `${id} is driven by its own loop${by}.`
+    : `${id} is driven by ${formatHarness(set)}${by}.`
+}
