@@ -1,6 +1,17 @@
 /** The folders of each sandbox adapter. Adapters share the port and `hardening`. */
 export const sandboxAdapters: Readonly<Record<string, readonly string[]>> = {
-  docker: ['docker', 'engine', 'gvisor', 'image', 'isolation', 'machine', 'network', 'packages', 'volume'],
+  docker: [
+    'docker',
+    'engine',
+    'gvisor',
+    'image',
+    'isolation',
+    'machine',
+    'network',
+    'own',
+    'packages',
+    'volume',
+  ],
   kubernetes: ['kubernetes'],
   process: ['process'],
 }
@@ -13,7 +24,7 @@ export const startsOfMesh = [
 
 /** Parts that a fleet may never need: imported by their first use. */
 export const loadedOnFirstUse: readonly RegExp[] = [
-  /^packages\/fleet\/src\/sandbox\/(?:docker|engine|gvisor|image|isolation|kubernetes|machine|network|packages|process|volume)\//,
+  /^packages\/fleet\/src\/sandbox\/(?:docker|engine|gvisor|image|isolation|kubernetes|machine|network|own|packages|process|volume)\//,
   /^packages\/wallet\/src\/(?:create-wallet\.ts|chain|payments|prices|seed|solana)\b/,
   /^packages\/browsing\/src\/(?:create-browsers|act|sessions|control-browser|screen)\.ts/,
   /^packages\/inbound\/src\/channels\/adapters\/(?:telegram|discord|slack|whatsapp|webhook)\//,

@@ -27,6 +27,7 @@ import { taskHumanApi, taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import { topicHumanApi, topicHumanEndpoints } from '@flotilla/protocol/topics-api'
 import { inspectionHumanApi, inspectionHumanEndpoints } from '@flotilla/protocol/inspection-api'
 import { agentHarnessApi, agentHarnessEndpoints } from '@flotilla/protocol/agent-harness'
+import { agentImageApi, agentImageEndpoints } from '@flotilla/protocol/agent-image'
 import { agentSizeApi, agentSizeEndpoints } from '@flotilla/protocol/agent-size'
 import { packagesHumanApi, packagesHumanEndpoints } from '@flotilla/protocol/packages-api'
 import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
@@ -51,6 +52,7 @@ export const peopleEndpoints = {
   ...packagesHumanEndpoints,
   ...agentHarnessEndpoints,
   ...agentSizeEndpoints,
+  ...agentImageEndpoints,
   ...walletEndpoints,
   ...walletPaymentEndpoints,
   ...webhookEndpoints,
@@ -87,6 +89,7 @@ export const peopleApi = {
   ...packagesHumanApi,
   ...agentHarnessApi,
   ...agentSizeApi,
+  ...agentImageApi,
   ...walletApi,
   ...walletPaymentApi,
   ...webhookApi,

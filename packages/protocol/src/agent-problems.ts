@@ -24,17 +24,17 @@ export const agentProblems = {
   },
   'packages-unavailable': {
     status: 503,
-    title: 'The packages of the agent cannot be installed',
+    title: 'The image of the agent cannot be made',
     retryable: false,
     repair:
-      'Correct agents.AGENT.packages in config/settings.json, then: flotilla restart AGENT. The detail names the package or the registry.',
+      'Correct agents.AGENT.packages or agents.AGENT.image in config/settings.json, then: flotilla restart AGENT. The detail names the package, the registry or the reason.',
   },
   'packages-delayed': {
     status: 503,
-    title: 'The packages of the agent cannot be installed now',
+    title: 'The image of the agent cannot be made now',
     retryable: true,
     repair:
-      'Its work waits, and the mesh tries again. The detail names what does not answer: a package registry, or the container engine, which flotilla doctor checks.',
+      'Its work waits, and the mesh tries again. The detail names what does not answer: a registry, or the container engine, which flotilla doctor checks.',
   },
   'machine-full': {
     status: 503,

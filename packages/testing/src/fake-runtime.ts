@@ -77,6 +77,7 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
     crossesMachines: false,
     browsers: null,
     packages: null,
+    ownImages: null,
     capacity: () => null,
     listenHost: () => '127.0.0.1',
     meshAddress: () => '127.0.0.1',

@@ -7,6 +7,7 @@ import type { CliDeps, CommandContext } from '../context.ts'
 import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
 import { formatBytes } from '../terminal/format.ts'
 import { watchCopy } from './backup.ts'
+import { addAgentImageVerbs } from './agent-image.ts'
 import { addPackageVerbs } from './packages.ts'
 
 /** The time limit in milliseconds; the first build also builds the base image. */
@@ -24,7 +25,7 @@ export function addImageCommand(program: Command, deps: CliDeps): void {
   const group = program
     .command('image')
     .description(
-      'With a file: writes the agent image for a cluster into it, for every container runtime to load. If the cluster pulls it from a registry, set FLOTILLA_KUBERNETES_IMAGE to its name. Needs a container engine on this machine; the cluster does not need it. The verbs are about images with packages for agents.',
+      'With a file: writes the agent image for a cluster into it, for every container runtime to load. If the cluster pulls it from a registry, set FLOTILLA_KUBERNETES_IMAGE to its name. Needs a container engine on this machine; the cluster does not need it. The verbs are about images from which agents run: with packages, and of the owner.',
     )
     .argument('<file>', 'the file to write; must not exist yet')
     .option(
@@ -37,12 +38,14 @@ export function addImageCommand(program: Command, deps: CliDeps): void {
 Examples:
   $ flotilla image list
   $ flotilla image rebuild writer
+  $ flotilla image set writer registry.example/tools@sha256:2f6a…
   $ flotilla image agent.tar
   $ ctr --namespace k8s.io images import agent.tar       on each node; or
   $ docker load --input agent.tar && docker push ...     into your registry`,
     )
     .action(commandAction(deps, image))
   addPackageVerbs(group, deps)
+  addAgentImageVerbs(group, deps)
 }
 
 async function image(context: CommandContext, line: CommandLine): Promise<void> {

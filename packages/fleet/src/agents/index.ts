@@ -90,6 +90,8 @@ export function agentsModule(kernel: FleetKernel, needs: AgentsNeeds): MeshModul
     dataLimitBytes: (agentId) => dataLimitBytes(kernel.settings(), rootOf(kernel.identityEvents, agentId)),
     sizeSettings: (agentId) =>
       agentSettingsOf(kernel.settings(), rootOf(kernel.identityEvents, agentId)).size ?? {},
+    imageSetting: (agentId) =>
+      agentSettingsOf(kernel.settings(), rootOf(kernel.identityEvents, agentId)).image,
     restartsPerHour: () => kernel.settings().restarts_per_hour,
     hibernateAfterMs: (agentId) =>
       hibernateAfterMs(kernel.settings(), rootOf(kernel.identityEvents, agentId)),

@@ -5,6 +5,7 @@ import type { MeshModule } from '@flotilla/identity/kernel'
 import type { Agents } from '../agents/index.ts'
 import type { FleetKernel } from '../events/index.ts'
 import { createAgentHarnesses } from './agent-harnesses.ts'
+import { createAgentImages } from './agent-images.ts'
 import { createAgentSizes } from './agent-sizes.ts'
 import type { AgentSizes } from './agent-sizes.ts'
 import { createManagePackages } from './manage-packages.ts'
@@ -38,8 +39,11 @@ export function resourcesModule(
   const packages = createManagePackages({ ...shared, ...agents })
   const sizes = createAgentSizes({ ...shared, ...agents })
   const harnesses = createAgentHarnesses({ ...shared, ...agents })
+  const images = createAgentImages({ ...shared, ...agents })
   return {
     api: { packages, sizes },
-    routes: { people: (surface) => resourcesPeopleRoutes(surface, { packages, sizes, harnesses }) },
+    routes: {
+      people: (surface) => resourcesPeopleRoutes(surface, { packages, sizes, harnesses, images }),
+    },
   }
 }

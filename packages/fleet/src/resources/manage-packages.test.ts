@@ -22,7 +22,10 @@ function managed() {
     },
     identityEvents,
     registry: { find: () => ({}) as never, list: () => [] },
-    packages: { listOf: () => ({ apt: [], npm: [], pip: [], ...list }) } as never,
+    packages: {
+      listOf: () => ({ apt: [], npm: [], pip: [], ...list }),
+      hasOwnImage: (agentId: string) => agentId === 'pinned',
+    } as never,
   })
   return { manage, edits }
 }
@@ -39,4 +42,15 @@ test('packages of an agent that agents created are refused, and the refusal name
   expect(edits).toEqual([])
   await manage.set(owner, 'root', { apt: ['jq'] })
   expect(edits).toEqual([[{ field: ['agents', 'root', 'packages'], value: { apt: ['jq'] } }]])
+})
+
+test('an agent with an image of the owner gets no packages, but can lose those that it has', async () => {
+  const { manage, edits } = managed()
+  await expect(manage.set(owner, 'pinned', { toolboxes: ['go'] })).rejects.toMatchObject({
+    code: 'conflict',
+    repair: expect.stringContaining('flotilla image set pinned --none'),
+  })
+  expect(edits).toEqual([])
+  await manage.set(owner, 'pinned', {})
+  expect(edits).toEqual([[{ field: ['agents', 'pinned', 'packages'], value: undefined }]])
 })

@@ -1,4 +1,4 @@
-import { isWithoutPackages, packageListSchema } from '@flotilla/protocol/agent-packages'
+import { isWithoutPackages, joinPackages, packageListSchema } from '@flotilla/protocol/agent-packages'
 import type { JoinedPackages, PackageList } from '@flotilla/protocol/agent-packages'
 import type { AgentPackagesView, PackageImageView } from '@flotilla/protocol/packages-api'
 import { Problem } from '@flotilla/protocol/problem'
@@ -87,6 +87,14 @@ export function createManagePackages(deps: {
     })
   }
 
+  function requireNoOwnImage(agentId: string): void {
+    if (!packages.hasOwnImage(agentId)) return
+    throw new Problem('conflict', {
+      detail: `agent ${agentId} runs from an image of the owner, which gets no packages`,
+      repair: `Put the programs into that image, or first: flotilla image set ${agentId} --none`,
+    })
+  }
+
   return {
     list: async (caller) => {
       deps.guard(caller, { do: 'view-fleet' })
@@ -108,6 +116,7 @@ export function createManagePackages(deps: {
       requireAtTerminal(caller, 'change the packages of an agent')
       requireAgent(agentId)
       requireRoot(agentId)
+      if (!isWithoutPackages(joinPackages([list]))) requireNoOwnImage(agentId)
       const value = packageListSchema.parse(
         Object.fromEntries(
           Object.entries(list).filter(([, names]) => names !== undefined && names.length > 0),
@@ -134,6 +143,7 @@ export function createManagePackages(deps: {
       requireAtTerminal(caller, 'change the packages of an agent')
       requireAgent(agentId)
       requireRoot(agentId)
+      requireNoOwnImage(agentId)
       const requireSameList = (): void => {
         if (packagesKey(packages.listWith(agentId, more)) === packagesKey(list)) return
         throw new Problem('conflict', {

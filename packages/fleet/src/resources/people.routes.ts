@@ -1,8 +1,10 @@
 import { agentHarnessApi, agentHarnessEndpoints } from '@flotilla/protocol/agent-harness'
+import { agentImageApi, agentImageEndpoints } from '@flotilla/protocol/agent-image'
 import { agentSizeApi, agentSizeEndpoints } from '@flotilla/protocol/agent-size'
 import { packagesHumanApi as api, packagesHumanEndpoints as endpoints } from '@flotilla/protocol/packages-api'
 import type { PeopleSurface } from '@flotilla/identity/http'
 import type { AgentHarnesses } from './agent-harnesses.ts'
+import type { AgentImages } from './agent-images.ts'
 import type { AgentSizes } from './agent-sizes.ts'
 import type { ManagePackages } from './manage-packages.ts'
 
@@ -12,10 +14,12 @@ export function resourcesPeopleRoutes(
     packages,
     sizes,
     harnesses,
+    images,
   }: {
     readonly packages: ManagePackages
     readonly sizes: AgentSizes
     readonly harnesses: AgentHarnesses
+    readonly images: AgentImages
   },
 ): void {
   bind(endpoints.packages, api.packages, ({ caller }) => packages.list(caller))
@@ -28,6 +32,12 @@ export function resourcesPeopleRoutes(
   )
   bind(agentSizeEndpoints.agentSize, agentSizeApi.agentSize, ({ caller, params }) =>
     sizes.view(caller, params.id),
+  )
+  bind(agentImageEndpoints.agentImage, agentImageApi.agentImage, ({ caller, params }) =>
+    images.view(caller, params.id),
+  )
+  bind(agentImageEndpoints.setAgentImage, agentImageApi.setAgentImage, ({ caller, params, body }) =>
+    images.set(caller, params.id, body.image),
   )
   bind(agentSizeEndpoints.setAgentSize, agentSizeApi.setAgentSize, ({ caller, params, body }) =>
     sizes.set(caller, params.id, body),

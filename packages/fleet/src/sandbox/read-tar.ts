@@ -14,6 +14,14 @@ export interface TarFacts {
   content(maxBytes: number): Promise<Buffer>
 }
 
+/** An entry that can be copied into another archive. */
+export interface TarPiece extends TarFacts {
+  /** The header of the entry with its extended headers, byte for byte. */
+  readonly head: Buffer
+  /** Yields the content with its padding, if `content` was not asked for. */
+  body(): AsyncGenerator<Buffer>
+}
+
 const blockBytes = 512
 /** The maximum size of the extended headers of one entry, in bytes. */
 const extendedMaxBytes = 1024 * 1024
@@ -22,7 +30,12 @@ const extendedMaxBytes = 1024 * 1024
  * Yields the entries of an uncompressed POSIX, pax or GNU archive. Throws `RangeError` if the archive is damaged or ends
  * early.
  */
-export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<TarFacts> {
+export function readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<TarFacts> {
+  return readTarPieces(source)
+}
+
+/** Yields the entries as `readTar` does, with their bytes. */
+export async function* readTarPieces(source: AsyncIterable<Uint8Array>): AsyncGenerator<TarPiece> {
   const bytes = pieces(source)
   try {
     yield* entriesOf(bytes)
@@ -31,8 +44,9 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
   }
 }
 
-async function* entriesOf(bytes: ReturnType<typeof pieces>): AsyncGenerator<TarFacts> {
+async function* entriesOf(bytes: ReturnType<typeof pieces>): AsyncGenerator<TarPiece> {
   let extended: ReadonlyMap<string, string> = new Map()
+  let heads: Buffer[] = []
   for (;;) {
     const header = await bytes.take(blockBytes)
     if (header === null || header.every((byte) => byte === 0)) return
@@ -44,11 +58,21 @@ async function* entriesOf(bytes: ReturnType<typeof pieces>): AsyncGenerator<TarF
       if (size > extendedMaxBytes) throw new RangeError('an extended header of the archive is too large')
       const content = await bytes.need(size)
       await bytes.skip(rest)
-      if (type !== 'g') extended = new Map([...extended, ...extendedOf(type, content)])
+      if (type === 'g') continue
+      extended = new Map([...extended, ...extendedOf(type, content)])
+      heads.push(header, content, Buffer.alloc(rest))
       continue
     }
-    let left = size
+    let left = size + rest
     yield {
+      head: Buffer.concat([...heads, header]),
+      body: async function* () {
+        while (left > 0) {
+          const piece = await bytes.some(left)
+          left -= piece.length
+          yield piece
+        }
+      },
       path: cleanPath(extended.get('path') ?? nameOf(header)),
       type: type === '\0' ? '0' : type,
       mode: octal(header, 100, 8),
@@ -57,13 +81,14 @@ async function* entriesOf(bytes: ReturnType<typeof pieces>): AsyncGenerator<TarF
       target: extended.get('linkpath') ?? textOf(header, 157, 100),
       content: async (maxBytes) => {
         if (size > maxBytes) throw new RangeError('a file of the archive is larger than expected')
-        const content = await bytes.need(left)
-        left = 0
+        const content = await bytes.need(size)
+        left -= size
         return content
       },
     }
-    await bytes.skip(left + rest)
+    await bytes.skip(left)
     extended = new Map()
+    heads = []
   }
 }
 
@@ -118,18 +143,28 @@ function pieces(source: AsyncIterable<Uint8Array>) {
     if (found === null) throw new RangeError('the archive ends early')
     return found
   }
+  /** Returns at least one of the next bytes, and at most `most`. */
+  async function some(most: number): Promise<Buffer> {
+    if (held.length === 0) held = await nextPiece()
+    const piece = held.subarray(0, most)
+    held = held.subarray(piece.length)
+    return piece
+  }
   async function skip(count: number): Promise<void> {
     let left = count
     while (left > held.length) {
       left -= held.length
       held = Buffer.alloc(0)
-      const next = await iterator.next()
-      if (next.done === true) throw new RangeError('the archive ends early')
-      held = Buffer.from(next.value.buffer, next.value.byteOffset, next.value.byteLength)
+      held = await nextPiece()
     }
     held = held.subarray(left)
   }
-  return { take, need, skip, close: async () => void (await iterator.return?.()) }
+  async function nextPiece(): Promise<Buffer> {
+    const next = await iterator.next()
+    if (next.done === true) throw new RangeError('the archive ends early')
+    return Buffer.from(next.value.buffer, next.value.byteOffset, next.value.byteLength)
+  }
+  return { take, need, some, skip, close: async () => void (await iterator.return?.()) }
 }
 
 function nameOf(header: Buffer): string {

@@ -33,6 +33,21 @@ export interface SandboxRuntime extends SandboxPlace, SandboxIsolation, Sandboxe
   readonly browsers: BrowserContainers | null
   /** Images with packages; null if the runtime cannot build images. */
   readonly packages: PackageImages | null
+  /** Images that the owner names; null if the runtime cannot use them. */
+  readonly ownImages: OwnImages | null
+}
+
+/** Images that the owner names by digest, made fit for agents. */
+export interface OwnImages {
+  /**
+   * Returns the id for `SandboxSpec.image` of an image with the files of the owner's image and the agent's own program.
+   * Nothing of the owner's image runs before all walls of an agent are around it. Rejects with `SandboxError`
+   * `own-image-missing`, and `own-image-refused` with the reason.
+   */
+  ensure(
+    reference: string,
+    how: { readonly progress: ReportStep; readonly signal?: AbortSignal | undefined },
+  ): Promise<string>
 }
 
 /** Where the sandboxes of a home run: an engine, a cluster, or this machine itself. */

@@ -51,13 +51,38 @@ function tarHeader(entry: TarEntry): Buffer {
   octal(header, { value: entry.uid, at: 116, digits: 7 })
   octal(header, { value: entry.size, at: 124, digits: 11 })
   octal(header, { value: 0, at: 136, digits: 11 })
-  header.write(' '.repeat(8), 148)
   header.write(entry.name.endsWith('/') ? '5' : '0', 156)
   header.write('ustar\u000000', 257)
   header.write(prefix, 345, 'utf8')
+  writeChecksum(header)
+  return header
+}
+
+/** Writes the checksum of a header, which counts its own field as spaces. */
+function writeChecksum(header: Buffer): void {
+  header.write(' '.repeat(8), 148)
   const sum = header.reduce((total, byte) => total + byte, 0)
   header.write(`${sum.toString(8).padStart(6, '0')}\u0000 `, 148)
-  return header
+}
+
+/** The prefix under which pax headers store security attributes of files, such as capabilities. */
+const securityAttribute = Buffer.from('SCHILY.xattr.security.')
+/** A prefix of the same length, which no program reads. */
+const ignoredAttribute = Buffer.from('FLOTILLA.removed.attr.')
+const setIdBits = 0o6000
+
+/**
+ * Returns a header without the bits by which a file runs as another user, and without the capabilities of a file. `head`
+ * has the extended headers first. Pure.
+ */
+export function withoutRights(head: Buffer, mode: number): Buffer {
+  const made = Buffer.from(head)
+  for (let at = made.indexOf(securityAttribute); at >= 0; at = made.indexOf(securityAttribute, at))
+    ignoredAttribute.copy(made, at)
+  const header = made.subarray(-blockBytes)
+  octal(header, { value: mode & 0o7777 & ~setIdBits, at: 100, digits: 7 })
+  writeChecksum(header)
+  return made
 }
 
 function splitName(full: string): { readonly name: string; readonly prefix: string } {

@@ -19,6 +19,8 @@ export const agentSettingsSchema = z.strictObject({
   size: ofOneAgent.size.optional(),
   /** Packages of apt, npm and pip in the agent's image. */
   packages: z.optional(ofOneAgent.packages),
+  /** An image of the owner by name and digest, in place of the agent image. */
+  image: z.optional(ofOneAgent.image),
   /** The program that drives the agent's runs; a change takes effect at the agent's next run. */
   harness: z.optional(ofOneAgent.harness),
 })
@@ -35,6 +37,7 @@ const placeOf: Readonly<Record<Field, (agentId: string) => readonly string[]>> =
   isolation_mode: (agentId) => ['agents', agentId, 'isolation_mode'],
   size: (agentId) => ['agents', agentId, 'size'],
   packages: (agentId) => ['agents', agentId, 'packages'],
+  image: (agentId) => ['agents', agentId, 'image'],
   answers: (agentId) => ['agents', agentId, 'answers'],
   harness: (agentId) => ['agents', agentId, 'harness'],
 }

@@ -1,4 +1,5 @@
 import { channelNoticeKinds } from '@flotilla/protocol/channels-api'
+import { ownImageSchema } from '@flotilla/protocol/agent-image'
 import { packageListSchema } from '@flotilla/protocol/agent-packages'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { harnessSchema } from '@flotilla/protocol/harness'
@@ -155,6 +156,7 @@ export const ofOneAgent = {
   allowedHosts,
   answers: answersSchema,
   packages: packageListSchema,
+  image: ownImageSchema,
   size: agentSizeSettings,
   harness: harnessSchema,
 }
@@ -193,6 +195,8 @@ export const settingsSchema = z.strictObject({
         size: agentSizeSettings.optional(),
         /** Packages of apt, npm and pip in the agent's image. A change takes effect at the agent's next run. */
         packages: z.optional(packageListSchema),
+        /** An image of the owner by name and digest, in place of the agent image. A change takes effect at the agent's next run. */
+        image: z.optional(ownImageSchema),
         /** Overrides the fleet's settings, one by one. */
         answers: answersSchema.optional(),
         /** The program that drives the agent's runs in place of the agent's own loop. */

@@ -24,7 +24,7 @@ export type RequestPackages = (
 export function createRequestPackages(
   deps: Pick<WorkKernel, 'guard' | 'database' | 'journal' | 'clock' | 'newId' | 'identityEvents'> & {
     readonly table: PackageRequestTable
-    readonly packages: Pick<AgentPackages, 'stateOf' | 'listWith' | 'keyOf'>
+    readonly packages: Pick<AgentPackages, 'stateOf' | 'listWith' | 'keyOf' | 'hasOwnImage'>
     /** Called after the request is stored. */
     readonly stored: () => void
   },
@@ -64,6 +64,11 @@ export function createRequestPackages(
     if (full !== undefined)
       throw new Problem('bad-request', {
         detail: `the image of ${rootId} would have ${list[full].length} packages of ${full} with this request, and ${packagesPerRegistryMax} are the limit`,
+      })
+    if (packages.hasOwnImage(rootId))
+      throw new Problem('packages-unavailable', {
+        detail: 'your image is one that the owner built, and gets no packages',
+        repair: 'Use the programs that are there, or ask the owner with notify_user.',
       })
     const key = packagesKey(list)
     const { state, detail } = packages.stateOf(key)

@@ -58,8 +58,20 @@ function aProcess(ledger: LedgerHarness, { images, folder, agents, hasImages = t
     find: (id: string) => (ids.includes(id) ? { id, kind: 'worker' as const } : undefined) as never,
     list: () => ids.map((id) => ({ id })) as never,
   }
-  const runtime = { packages: hasImages ? images : null, kind: 'docker' as never, isolates: true }
-  const packages = createAgentPackages({ fleetEvents, log, clock, runtime, locksFolder: folder })
+  const runtime = {
+    packages: hasImages ? images : null,
+    ownImages: null,
+    kind: 'docker' as never,
+    isolates: true,
+  }
+  const packages = createAgentPackages({
+    fleetEvents,
+    log,
+    clock,
+    runtime,
+    locksFolder: folder,
+    imageSetting: () => undefined,
+  })
   const room = createMachineRoom({
     capacity: () => ({ memoryBytes: 5 * 1024 * mb, cpus: 4 }),
     agents: { list: () => [] },

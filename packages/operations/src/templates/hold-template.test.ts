@@ -172,6 +172,7 @@ describe('packages and sizes in a template', () => {
     [{ packages: {} }, 'allowed'],
     [{ size: { memory_mb: 1024 } }, 'allowed'],
     [{ size: { memory_mb: 512 } }, 'allowed'],
+    [{ image: `tools@sha256:${'a'.repeat(64)}` }, 'human-only'],
     [{ harness: 'codex' }, 'allowed'],
     [{ harness: 'opencode' }, 'human-only'],
     [{ harness: { command: ['sh', '-c', 'env'] } }, 'human-only'],
@@ -181,7 +182,7 @@ describe('packages and sizes in a template', () => {
     [{ size: { cpus: 1 } }, 'human-only'],
     [{ size: { pids: 300 } }, 'human-only'],
     [{ size: { tmp_mb: 101 } }, 'human-only'],
-  ])('only an owner adds packages, a larger size or a harness: %j', (settings, code) => {
+  ])('only an owner adds packages, a larger size, an image or a harness: %j', (settings, code) => {
     expect(codeFor(member, settings)).toBe(code)
     expect(codeFor(owner, settings)).toBe('allowed')
   })

@@ -103,7 +103,7 @@ export function aboveSettings(
 
 /**
  * Returns what settings give to an agent that only an owner may give, as words for a refusal: packages, a larger size,
- * and a harness, whose program runs in the container with the tokens of the agent. Empty if they give nothing of it. Pure.
+ * an image, and a harness, whose program runs in the container with the tokens of the agent. Empty if they give nothing of it. Pure.
  */
 export function ownerGifts(
   id: string,
@@ -120,7 +120,9 @@ export function ownerGifts(
     settings.size !== undefined &&
     isLarger(agentSize('worker', settings.size), agentSize('worker', before.size))
   const drives = settings.harness !== undefined && !isDeepStrictEqual(settings.harness, before.harness)
+  const replaces = settings.image !== undefined && settings.image !== before.image
   return [
+    ...(replaces ? ['choose the image of an agent'] : []),
     ...(adds ? ['add packages to the image of an agent'] : []),
     ...(grows ? ['give an agent a larger size'] : []),
     ...(drives ? ['choose the program that drives an agent'] : []),

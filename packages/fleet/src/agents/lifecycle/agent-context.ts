@@ -84,6 +84,8 @@ export interface FleetSettings {
   readonly hibernateAfterMs: (agentId: string) => number | null
   /** Returns the size that the owner set for the agent. */
   readonly sizeSettings: (agentId: string) => AgentSizeSettings
+  /** Returns the image that the owner set for the agent. */
+  readonly imageSetting: (agentId: string) => string | undefined
   /** Returns the limit of the agent's data below /data, bytes. */
   readonly dataLimitBytes: (agentId: string) => number
 }

@@ -245,3 +245,57 @@ test('agents with packages do not start where no image can be built', async () =
     code: 'packages-unavailable',
   })
 })
+
+test('an agent starts from the image of its owner, and again when the owner names another', async () => {
+  const digest = (one: string) => `tools@sha256:${one.repeat(64)}`
+  let image: string | undefined = digest('a')
+  const made: string[] = []
+  const runtime = Object.assign(createManualRuntime(), {
+    isolates: true,
+    ownImages: {
+      ensure: async (reference: string) => {
+        made.push(reference)
+        return `sha256:${reference.slice(-4)}`
+      },
+    },
+  })
+  harness = await aFleet({ runtime, imageSetting: () => image })
+  await harness.fleet.admin.create(owner, { id: 'a', role: 'does work' })
+  const start = () => harness.fleet.connection.ensureRunning('a', patient)
+  await start()
+  await start()
+  image = digest('b')
+  await start()
+  image = undefined
+  await start()
+  expect(runtime.started.map((spec) => spec.image)).toEqual(['sha256:aaaa', 'sha256:bbbb', null])
+  expect(made).toEqual([digest('a'), digest('b')])
+})
+
+test('an image that cannot be used ends the start with its reason, and packages beside it as well', async () => {
+  const lists: Record<string, PackageList> = {}
+  const runtime = Object.assign(createManualRuntime(), {
+    isolates: true,
+    packages: createFakePackageImages(),
+    ownImages: {
+      ensure: async () => {
+        throw new SandboxError('own-image-refused', 'The image x has no shell.\nRepair: name another.')
+      },
+    },
+  })
+  harness = await aFleet({ runtime, imageSetting: () => `x@sha256:${'a'.repeat(64)}` })
+  harness.deps.fleetEvents.packageLists.subscribe((agentId) => [lists[agentId] ?? {}])
+  await harness.fleet.admin.create(owner, { id: 'a', role: 'does work' })
+  const start = () => harness.fleet.connection.ensureRunning('a', patient)
+  await expect(start()).rejects.toMatchObject({
+    code: 'packages-unavailable',
+    detail: expect.stringContaining('has no shell'),
+    repair: 'name another.',
+  })
+  lists['a'] = { apt: ['jq'] }
+  await expect(start()).rejects.toMatchObject({
+    code: 'packages-unavailable',
+    detail: expect.stringContaining('has packages and an image of the owner'),
+  })
+  expect(runtime.started).toEqual([])
+})

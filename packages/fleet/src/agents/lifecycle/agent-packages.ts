@@ -12,14 +12,18 @@ import type {
   SandboxRuntime,
 } from '../../sandbox/index.ts'
 import { createBuildFailures } from './build-failures.ts'
+import { createOwnAgentImages } from './own-agent-images.ts'
 import { createLockFiles } from './lock-files.ts'
 import { createSharedBuilds } from './shared-builds.ts'
 
-/** The packages in the images of agents: which each agent needs, their locks, and the images that contain them. */
-export interface AgentPackages {
+/** The images of agents: of the owner, or with the packages that each agent needs and their locks. */
+export interface AgentPackages extends OwnImageUse {
   /** Returns the packages of an agent: those of the owner's list, and those that modules need. */
   listOf(agentId: string): JoinedPackages
-  /** Returns a digest of the agent's list; empty without packages. Agents with equal digests share an image. */
+  /**
+   * Returns a digest of the agent's list, or a mark of the owner's image for it; empty for the agent image. Agents with
+   * equal digests share an image.
+   */
   keyOf(agentId: string): string
   /**
    * Returns the id of the agent's image, which is built now if needed, and the mark for `isOutdated`; the id is null for
@@ -31,7 +35,7 @@ export interface AgentPackages {
     agentId: string,
     signal?: AbortSignal,
   ): Promise<{ readonly id: string | null; readonly mark: string }>
-  /** Returns whether the agent's list or its lock changed since a start with this mark. */
+  /** Returns whether the agent's image, its list or its lock changed since a start with this mark. */
   isOutdated(agentId: string, mark: string): boolean
   /** Reads the locks of agents that the previous process started, for `isOutdated`. */
   readLocks(agentIds: readonly string[]): Promise<void>
@@ -59,6 +63,14 @@ export interface AgentPackages {
   stateOf(key: string): BuildState
 }
 
+/** The images of owners, which get no packages. */
+export interface OwnImageUse {
+  /** Makes an image of the owner fit for agents. Problems `packages-unavailable` and `packages-delayed`. */
+  ownImage(reference: string): Promise<void>
+  /** Returns whether the agent runs from an image of the owner. */
+  hasOwnImage(agentId: string): boolean
+}
+
 export interface BuildState {
   readonly state: 'none' | 'building' | 'ready' | 'failed' | 'unavailable'
   /** Why the last build failed, or why there can be none; empty otherwise. */
@@ -66,7 +78,9 @@ export interface BuildState {
 }
 
 export interface AgentPackagesDeps extends Pick<FleetKernel, 'fleetEvents' | 'log' | 'clock'> {
-  readonly runtime: Pick<SandboxRuntime, 'packages' | 'kind' | 'isolates'>
+  readonly runtime: Pick<SandboxRuntime, 'packages' | 'ownImages' | 'kind' | 'isolates'>
+  /** Returns the image that the owner set for an agent or its root ancestor. */
+  readonly imageSetting: (agentId: string) => string | undefined
   /** The folder of lock files, one for each list of packages. */
   readonly locksFolder: string
 }
@@ -78,7 +92,10 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
   const locks = createLockFiles(deps.locksFolder)
   const ended = new Map<string, BuildState>()
   const listOf = (agentId: string): JoinedPackages => joinPackages(deps.fleetEvents.packageLists.ask(agentId))
+  const own = createOwnAgentImages(deps)
   const keyOf = (agentId: string): string => {
+    const image = deps.imageSetting(agentId)
+    if (image !== undefined) return own.keyOf(image)
     const list = listOf(agentId)
     return isWithoutPackages(list) ? '' : packagesKey(list)
   }
@@ -160,12 +177,19 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
     },
     imageOf: async (agentId, signal) => {
       const list = listOf(agentId)
+      const image = deps.imageSetting(agentId)
+      if (image !== undefined) {
+        if (!isWithoutPackages(list)) throw packagesOnOwnImage(agentId)
+        return { id: await own.ensure(image, signal), mark: own.keyOf(image) }
+      }
       if (isWithoutPackages(list)) return { id: null, mark: '' }
       // Plain processes use the programs of this machine.
       if (!deps.runtime.isolates) return { id: null, mark: packagesKey(list) }
       const { id, lock } = await imageFor(list, signal)
       return { id, mark: `${packagesKey(list)}/${lockDigest(lock)}` }
     },
+    ownImage: async (reference) => void (await own.ensure(reference)),
+    hasOwnImage: (agentId) => deps.imageSetting(agentId) !== undefined,
     isOutdated: (agentId, mark) => {
       const [key = '', digest = ''] = mark.split('/')
       if (key !== keyOf(agentId)) return true
@@ -227,6 +251,13 @@ function lackWords({ kind, isolates }: Pick<SandboxRuntime, 'kind' | 'isolates'>
   return isolates
     ? `the runtime ${kind} cannot build images with packages`
     : 'agents run as plain processes and use the programs of this machine'
+}
+
+function packagesOnOwnImage(agentId: string): Problem {
+  return unavailable(
+    `agent ${agentId} has packages and an image of the owner, and packages are installed into the agent image only`,
+    `Put the programs into the image, or remove agents.${agentId}.packages or agents.${agentId}.image from config/settings.json.`,
+  )
 }
 
 function cannotBuild(runtime: Pick<SandboxRuntime, 'kind' | 'isolates'>): Problem {

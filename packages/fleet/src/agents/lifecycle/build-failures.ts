@@ -15,9 +15,10 @@ const permanent: ReadonlySet<string> = new Set([
   'lock-differs',
   'packages-refused',
   'packages-failed',
+  'own-image-refused',
 ])
 
-/** Remembers which lists could not be built because a registry or the engine did not answer. */
+/** Remembers which images could not be made because a registry or the engine did not answer. */
 export interface BuildFailures {
   /** Runs a build, and repeats it after a pause if it fails for a reason that may pass. Rejects with the last error. */
   attempt<T>(build: () => Promise<T>, signal: AbortSignal): Promise<T>

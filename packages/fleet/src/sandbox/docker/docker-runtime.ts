@@ -8,6 +8,7 @@ import { measureContainers } from './measure-containers.ts'
 import { measureVolumes } from './measure-volumes.ts'
 import { eraseDockerHome, prepareHome } from './prepare-home.ts'
 import { readLogs } from './read-logs.ts'
+import { createOwnImages } from '../own/create-own-images.ts'
 import { createPackageImages } from '../packages/create-package-images.ts'
 import { checkIsolation } from '../isolation/check-isolation.ts'
 import { engineNetworks } from '../network/private-network.ts'
@@ -25,12 +26,18 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     },
     closing: home.closing.signal,
   })
+  const ownImages = createOwnImages(options, {
+    prepared: () => engineWithImage(home),
+    tag,
+    closing: home.closing.signal,
+  })
   return {
     kind: 'docker',
     isolates: true,
     crossesMachines: false,
     browsers: createDockerBrowsers({ ...options, ...options.browser, prepared, volumes: home.profiles }),
     packages,
+    ownImages,
     listenHost: () => prepared().network.gateway,
     meshAddress: () => prepared().network.gateway,
     capacity: () => ({ memoryBytes: prepared().engine.memoryBytes, cpus: prepared().engine.cpus }),
@@ -71,7 +78,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     erase: (preparing) => eraseDockerHome(home, preparing),
     async close() {
       home.closing.abort()
-      await packages.idle()
+      await Promise.all([packages.idle(), ownImages.idle()])
       await home.starts.shares.close()
       await link.watching
     },

@@ -10,7 +10,7 @@ import { SandboxError } from '../sandbox-error.ts'
 import { readAptSources, removeSourceCredentials, usableAptSources } from './apt-sources.ts'
 import { followEngine } from './engine-images.ts'
 import { heldById, imageId, inspectImage, knownImage, noteImage } from './known-images.ts'
-import { whyNotFetched } from './why-not-fetched.ts'
+import { pullImage } from './pull-image.ts'
 
 const registryBase = 'debian:bookworm-slim'
 /** The time limit for downloading the base image, in milliseconds. */
@@ -80,7 +80,8 @@ async function fetchBase(
   const reference = known?.digest ?? name
   const step = `Fetching ${reference}`
   options.progress(step)
-  const refusal = await pull(options, reference)
+  const { signal } = options
+  const refusal = await pullImage(engine, reference, { timeoutMs: pullTimeoutMs, signal })
   if (refusal !== null) return { step, refusal }
   const image = await inspectImage(engine, reference)
   const repository = name.slice(0, name.lastIndexOf(':'))
@@ -97,21 +98,6 @@ function baseHash(packages: readonly string[]): string {
     .update(JSON.stringify([bootstrapOptions, packages, process.arch]))
     .digest('hex')
     .slice(0, 12)
-}
-
-/** Pulls an image. Returns null on success, otherwise the reason of the failure. */
-async function pull(options: BaseImageOptions, reference: string): Promise<string | null> {
-  const deadline = AbortSignal.timeout(pullTimeoutMs)
-  try {
-    const stream = await options.engine.docker.pull(reference, {
-      abortSignal: options.signal ? AbortSignal.any([options.signal, deadline]) : deadline,
-    })
-    await followEngine(options.engine, stream)
-    return null
-  } catch (error) {
-    options.signal?.throwIfAborted()
-    return whyNotFetched(error)
-  }
 }
 
 async function bootstrap(options: BaseImageOptions, reference: string): Promise<void> {

@@ -11,6 +11,8 @@ export const browserImageName = 'localhost/flotilla/browser:'
 export const machineImageName = 'localhost/flotilla/machine:'
 /** Name of images that contain packages for agents. */
 export const packagesImageName = 'localhost/flotilla/packages:'
+/** Name of images that are made from an image of the owner. */
+export const ownImageName = 'localhost/flotilla/own:'
 
 /** How long an image without recorded uses is kept: a home of an earlier release may run from it. */
 const unnotedKeptMs = 14 * 24 * 3_600_000
@@ -82,7 +84,9 @@ export interface ImageFacts extends KnownImage {
   readonly noted: boolean
 }
 
-/** Returns the agent, browser, machine and packages images that no home uses; if never noted as used, only old ones. Pure. */
+const prunedNames = [agentImageName, browserImageName, machineImageName, packagesImageName, ownImageName]
+
+/** Returns the images of these names that no home uses; if never noted as used, only old ones. Pure. */
 export function outdatedImages(
   known: readonly ImageFacts[],
   inUse: ReadonlySet<string>,
@@ -90,9 +94,7 @@ export function outdatedImages(
 ): readonly ImageFacts[] {
   return known.filter(
     ({ reference, id, since, noted }) =>
-      [agentImageName, browserImageName, machineImageName, packagesImageName].some((name) =>
-        reference.startsWith(name),
-      ) &&
+      prunedNames.some((name) => reference.startsWith(name)) &&
       !inUse.has(id) &&
       (noted || now - since >= unnotedKeptMs),
   )

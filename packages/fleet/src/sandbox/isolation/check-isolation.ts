@@ -117,7 +117,7 @@ async function probeOn({ ground, behind }: IsolationOptions, command: readonly s
 }
 
 /** The limits of a worker, but a whole processor: the walls do not depend on it, and the owner waits. */
-const probeSize = {
+export const probeSize = {
   memoryLimitBytes: sandboxSizes.worker.memoryLimitBytes,
   cpu: { quotaUs: 100_000, periodUs: 100_000 },
   pidsLimit: sandboxHardening.pidsLimit,

@@ -100,6 +100,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
     // Browser containers need capabilities that the namespace of agents does not allow.
     browsers: null,
     packages: null,
+    ownImages: null,
     capacity: () => null,
     listenHost: () => prepared().ground.ownAddress,
     meshAddress: () => prepared().ground.meshAddress,

@@ -136,6 +136,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     // Web pages must not run code as the owner's user, so agents have no browsers with this adapter.
     browsers: null,
     packages: null,
+    ownImages: null,
     capacity: () => null,
     listenHost: () => '127.0.0.1',
     meshAddress: () => '127.0.0.1',

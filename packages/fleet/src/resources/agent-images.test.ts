@@ -1,0 +1,85 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { expect, test } from 'vitest'
+import type { Caller, HumanCaller } from '../../../identity/src/access/index.ts'
+import { createIdentityEvents } from '../../../identity/src/events/identity-events.ts'
+import { createAgentImages } from './agent-images.ts'
+
+const owner: HumanCaller = { kind: 'human', role: 'owner', channel: 'cli' }
+const image = `tools@sha256:${'ab'.repeat(32)}`
+
+/** The images of a fleet with the worker `root`, its descendant `spawn_a`, and `packed`, which has packages. */
+function imaged(refusal: Problem | null = null) {
+  const identityEvents = createIdentityEvents()
+  identityEvents.makersOf.subscribe((agentId) => (agentId === 'spawn_a' ? ['root'] : []))
+  let agents: Readonly<Record<string, { readonly image?: unknown }>> = {}
+  const rows: unknown[] = []
+  const tested: string[] = []
+  const images = createAgentImages({
+    guard: () => {},
+    journal: { append: (row) => void rows.push(row) },
+    settingsFile: {
+      current: () => ({ agents, egress: { allowed_hosts: {} } }) as never,
+      editAll: async (edit) => {
+        const [made] = edit({} as never)
+        agents = { root: { image: made?.value } }
+      },
+    },
+    identityEvents,
+    registry: { find: (id: string) => (id === 'ghost' ? undefined : { id, kind: 'worker' }) as never },
+    packages: {
+      listOf: (id) => ({ apt: id === 'packed' ? ['jq'] : [], npm: [], pip: [] }),
+      ownImage: async (reference) => {
+        tested.push(reference)
+        if (refusal !== null) throw refusal
+      },
+    },
+  })
+  return { images, rows, tested }
+}
+
+test('an image is tested and then set, shown for descendants, and removed by null', async () => {
+  const { images, rows, tested } = imaged()
+  expect(await images.set(owner, 'root', image)).toEqual({ agent_id: 'root', set_at: 'root', image })
+  expect(images.view(owner, 'spawn_a')).toEqual({ agent_id: 'spawn_a', set_at: 'root', image })
+  expect(await images.set(owner, 'root', null)).toMatchObject({ image: null })
+  expect(tested).toEqual([image])
+  expect(rows).toMatchObject([
+    { action: 'agent.image-set', subject: 'root', detail: { image } },
+    { action: 'agent.image-set', subject: 'root', detail: { image: '' } },
+  ])
+})
+
+test('an image that is refused changes nothing, and the reason is in the answer', async () => {
+  const refusal = new Problem('packages-unavailable', {
+    detail: 'cannot run /bin/sh',
+    repair: 'Name another.',
+  })
+  const { images, rows } = imaged(refusal)
+  await expect(images.set(owner, 'root', image)).rejects.toMatchObject({
+    code: 'unprocessable',
+    detail: 'cannot run /bin/sh',
+    repair: 'Name another.',
+  })
+  expect(images.view(owner, 'root').image).toBe(null)
+  expect(rows).toEqual([])
+})
+
+test('an image is refused beside packages, and for an agent that agents created', async () => {
+  const { images, tested } = imaged()
+  await expect(images.set(owner, 'packed', image)).rejects.toMatchObject({ code: 'conflict' })
+  await expect(images.set(owner, 'spawn_a', image)).rejects.toMatchObject({
+    code: 'conflict',
+    repair: expect.stringContaining('root'),
+  })
+  await expect(images.set(owner, 'ghost', image)).rejects.toMatchObject({ code: 'unknown-agent' })
+  expect(tested).toEqual([])
+})
+
+test.each<[string, Caller]>([
+  ['a member', { kind: 'human', role: 'member', channel: 'dashboard' }],
+  ['an agent', { kind: 'agent', agentId: 'root', agentKind: 'operator' } as unknown as Caller],
+])('%s cannot set an image, and nothing is fetched', async (_, caller) => {
+  const { images, tested } = imaged()
+  await expect(images.set(caller, 'root', image)).rejects.toMatchObject({ code: 'human-only' })
+  expect(tested).toEqual([])
+})
