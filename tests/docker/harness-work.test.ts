@@ -1,23 +1,21 @@
 import process from 'node:process'
 import type { Harness } from '@flotilla/protocol/harness'
 import type { HarnessName } from '@flotilla/protocol/harness-variable'
-import { agentPackagesViewSchema, packagesHumanEndpoints } from '@flotilla/protocol/packages-api'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { harnessProgram } from '../../packages/agent/src/harness/known-harnesses.ts'
 import { aCassette, calls, operatorHandsOff } from '../support/cassettes.ts'
 import { startCodingProvider } from '../support/coding-provider.ts'
 import type { CodingWork } from '../support/coding-provider.ts'
 import { editPermissions } from '../support/edit-permissions.ts'
-import { eventually } from '../support/eventually.ts'
 import type { LlmUpstream } from '../support/llm-upstream.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
+import { harnessSize, runInside, workerWithImage } from './harness-fleet.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
 
-const size = { memory_mb: 1536, cpus: 1, pids: 512, tmp_mb: 500 }
 const handOff = { to: 'clerk', title: 'Count', description: 'Count the lines' }
 
 const npmFiles = {
@@ -134,11 +132,16 @@ withEngine(
             ...Object.fromEntries(
               cases.map(({ harness, npm, pip }) => [
                 harness,
-                { harness: settingOf(harness), size, models: [`fake/${harness}`], packages: { npm, pip } },
+                {
+                  harness: settingOf(harness),
+                  size: harnessSize,
+                  models: [`fake/${harness}`],
+                  packages: { npm, pip },
+                },
               ]),
             ),
             caller: {
-              size,
+              size: harnessSize,
               models: ['fake/caller'],
               packages: { npm: ['@google/genai@3.3.0'], pip: ['google-genai==3.6.1'] },
             },
@@ -152,33 +155,13 @@ withEngine(
       await upstream?.close()
     })
 
-    async function withImage(id: string, more: { readonly model: string }): Promise<void> {
-      await mesh.createWorker(id, { budget: { daily_usd: 5, monthly_usd: 50 }, ...more })
-      const params = { id }
-      await mesh.call(packagesHumanEndpoints.rebuildPackages, { params, timeoutMs: patient(600_000) })
-      await eventually(
-        'the image is built',
-        async () => {
-          const packages = await mesh.call(packagesHumanEndpoints.agentPackages, { params })
-          const { image } = agentPackagesViewSchema.parse(packages.json())
-          expect(image?.state, image?.detail).not.toBe('failed')
-          return image?.state === 'ready' || null
-        },
-        600_000,
-      )
-    }
-
-    async function inside(agent: string, command: string): Promise<string> {
-      const run = await mesh.invoke(agent, 'run_command', { command, timeout_s: 120 })
-      const { result } = run.outcome ?? {}
-      return typeof result === 'string' ? result : `${run.outcome?.text} ${JSON.stringify(result)}`
-    }
+    const inside = (agent: string, command: string) => runInside(mesh, agent, command)
 
     it.each(tried)(
       '$harness opens a repository, edits a file, runs its tests, hands work over and completes its task',
       { timeout: patient(900_000) },
       async ({ harness, files, work }) => {
-        await withImage(harness, { model: `fake/${harness}` })
+        await workerWithImage(mesh, harness, { model: `fake/${harness}` })
         await editPermissions(mesh, harness, { can_route_tasks: true, can_message: ['operator', 'clerk'] })
         const writes = Object.entries(files).map(
           ([name, text]) => `cat > ${name} <<'END'\n${text.trimEnd()}\nEND\n`,
@@ -209,7 +192,7 @@ withEngine(
       'the official Google clients for Python and JavaScript work in a container unchanged',
       { timeout: patient(900_000) },
       async () => {
-        await withImage('caller', { model: 'fake/caller' })
+        await workerWithImage(mesh, 'caller', { model: 'fake/caller' })
         const python = `
 from google import genai
 client = genai.Client()

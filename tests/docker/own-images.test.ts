@@ -6,6 +6,7 @@ import * as z from 'zod'
 import { unlessStatus } from '../../packages/fleet/src/sandbox/docker/unless-status.ts'
 import { followEngine } from '../../packages/fleet/src/sandbox/image/engine-images.ts'
 import { tarArchive, tarFile } from '../../packages/fleet/src/sandbox/tar-archive.ts'
+import { attackWalls } from './attack-walls.ts'
 import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
@@ -58,6 +59,11 @@ withEngine(
       const state = await home().start({ agentId, image })
       return (await home().run(state, command)).text.trim()
     }
+
+    attackWalls(home, async () => {
+      const { reference } = await build([`FROM ${await debian()}`, 'RUN echo three > /three'])
+      return ensure(reference)
+    })
 
     it(
       'an agent runs from it behind all walls, and nothing that the image wants to run by itself runs',

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { chunkEvent, startLlmUpstream } from './llm-upstream.ts'
@@ -29,9 +30,13 @@ type Move = { readonly name: string; readonly arguments: JsonObject } | string
  * agent, and completes its task with the result. It uses whatever tools the harness offers. Its next move follows from
  * the conversation alone, so it continues wherever it was cut off.
  */
-export async function startCodingProvider(works: Readonly<Record<string, CodingWork>>): Promise<LlmUpstream> {
+export async function startCodingProvider(
+  works: Readonly<Record<string, CodingWork>>,
+  /** Called with each call of a model; the answer follows when it resolves. */
+  before: (call: UpstreamCall) => Promise<void> = async () => {},
+): Promise<LlmUpstream> {
   const upstream = await startLlmUpstream()
-  upstream.answerWith((call, response) => {
+  const answer = (call: UpstreamCall, response: ServerResponse): void => {
     const work = works[String(call.body['model'])]
     const move = work === undefined ? 'This is a question beside the work.' : nextMove(call, work)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -46,7 +51,8 @@ export async function startCodingProvider(works: Readonly<Record<string, CodingW
     response.end(
       `data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [], usage })}\n\ndata: [DONE]\n\n`,
     )
-  })
+  }
+  upstream.answerWith((call, response) => void before(call).then(() => answer(call, response)))
   return upstream
 }
 
