@@ -156,7 +156,13 @@ withEngine(
         await containers.start(specOf('living'))
         await containers.start(specOf('gone'))
         const isLimited = existsSync(fileOf('gone'))
+        const beside = () =>
+          home()
+            .runtime.beside()
+            .map(({ name }) => name)
+        expect(beside()).toEqual(['the browser of living', 'the browser of gone'])
         for (const agentId of ['living', 'gone']) await containers.stop(agentId)
+        expect(beside()).toEqual([])
         expect([await volumesOf('living'), await volumesOf('gone')]).toEqual([1, 1])
 
         const { inEngine, inHome } = await unused()

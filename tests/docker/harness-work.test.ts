@@ -1,8 +1,5 @@
 import process from 'node:process'
-import type { Harness } from '@flotilla/protocol/harness'
-import type { HarnessName } from '@flotilla/protocol/harness-variable'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { harnessProgram } from '../../packages/agent/src/harness/known-harnesses.ts'
 import { aCassette, calls, operatorHandsOff } from '../support/cassettes.ts'
 import { startCodingProvider } from '../support/coding-provider.ts'
 import type { CodingWork } from '../support/coding-provider.ts'
@@ -56,8 +53,7 @@ const cases = [
   { harness: 'gemini', npm: ['@google/gemini-cli@0.61.0'], pip: [], files: npmFiles, work: inNpm },
   {
     harness: 'opencode',
-    // `npm ci` refuses `opencode-ai` where a registry lacks the package of any platform.
-    npm: [`opencode-linux-${process.arch}@1.18.33`],
+    npm: ['opencode-ai@1.18.33'],
     pip: [],
     files: npmFiles,
     work: inNpm,
@@ -77,18 +73,6 @@ const cases = [
     work: inNpm,
   },
 ] as const
-
-/** The setting of a harness; opencode is started from the package of this platform, which links no command. */
-function settingOf(harness: HarnessName): Harness {
-  if (harness !== 'opencode') return harness
-  const { environment } = harnessProgram(harness, {
-    model: `fake/${harness}`,
-    openAiUrl: '{env:OPENAI_BASE_URL}',
-  })
-  const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`)
-  const program = `/opt/flotilla/packages/npm/node_modules/opencode-linux-${process.arch}/bin/opencode`
-  return { command: ['env', ...variables, program, 'acp'] }
-}
 
 const titleOf = (harness: string) => `Repair with ${harness}`
 
@@ -133,7 +117,7 @@ withEngine(
               cases.map(({ harness, npm, pip }) => [
                 harness,
                 {
-                  harness: settingOf(harness),
+                  harness,
                   size: harnessSize,
                   models: [`fake/${harness}`],
                   packages: { npm, pip },

@@ -79,6 +79,7 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
     packages: null,
     ownImages: null,
     capacity: () => null,
+    beside: () => [],
     listenHost: () => '127.0.0.1',
     meshAddress: () => '127.0.0.1',
     networks: async () => [{ address: '10.64.0.0', prefix: 22, own: true }],

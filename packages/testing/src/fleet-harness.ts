@@ -124,6 +124,7 @@ export function createManualRuntime(): ManualRuntime {
     packages: null,
     ownImages: null,
     capacity: () => null,
+    beside: () => [],
     readData: async () => null,
     writeData: async () => {},
     started: [],

@@ -133,6 +133,7 @@ function createContext(deps: FleetDeps): AgentContext {
     settings: deps,
     room: createMachineRoom({
       capacity: deps.runtime.capacity,
+      beside: () => deps.runtime.beside(),
       agents,
       startedSizes: sandboxes.startedSizes,
     }),

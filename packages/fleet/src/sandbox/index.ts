@@ -18,6 +18,7 @@ export type { PackageLock } from './package-lock.ts'
 export type { ReportStep } from './report-step.ts'
 export { reasonOf, SandboxError, sandboxWords } from './sandbox-error.ts'
 export type {
+  BesideAgents,
   Capacity,
   DataReading,
   DataUse,
@@ -29,6 +30,7 @@ export type {
 } from './sandbox-runtime.ts'
 export {
   agentSize,
+  besideAgents,
   fileCountMax,
   homeLabel,
   homeTag,

@@ -3,7 +3,8 @@ import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { readTar } from './read-tar.ts'
+import { firstFile, readTar } from './read-tar.ts'
+import { tarArchive, tarFile } from './tar-archive.ts'
 
 async function archive(format: string): Promise<Buffer> {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-tar-'))
@@ -61,4 +62,12 @@ test('an archive that ends early is refused', async () => {
     for await (const { path } of readTar(inPieces(bytes.subarray(0, 3000)))) void path
   }
   await expect(read()).rejects.toThrow('ends early')
+})
+
+test('the first file is read to its end before the source is closed', async () => {
+  const content = Buffer.alloc(100_000, 'x')
+  const parts = await Array.fromAsync(tarArchive([tarFile('large', content, { uid: 0, mode: 0o644 })]))
+  const read = await firstFile(inPieces(Buffer.concat(parts)), content.length)
+  expect(read?.equals(content)).toBe(true)
+  expect(await firstFile(inPieces(Buffer.alloc(1024)), 1)).toBe(null)
 })

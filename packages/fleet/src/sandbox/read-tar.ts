@@ -34,6 +34,15 @@ export function readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<TarFa
   return readTarPieces(source)
 }
 
+/** Returns the content of the first entry; null for an archive without entries. Rejects with `RangeError` as `readTar` does. */
+export async function firstFile(source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer | null> {
+  for await (const entry of readTar(source)) {
+    // Awaited here: the end of the loop closes the source, from which the content is still being read.
+    return await entry.content(maxBytes)
+  }
+  return null
+}
+
 /** Yields the entries as `readTar` does, with their bytes. */
 export async function* readTarPieces(source: AsyncIterable<Uint8Array>): AsyncGenerator<TarPiece> {
   const bytes = pieces(source)

@@ -71,6 +71,8 @@ export interface SandboxPlace {
    * sandboxes. Known after `prepare`.
    */
   capacity(): Capacity | null
+  /** Returns what runs beside agents now and uses memory of `capacity`: builds of images, and browsers. */
+  beside(): readonly BesideAgents[]
   /** Creates network, firewall rules and image. Idempotent. Reports progress in plain words. */
   prepare(options: { readonly progress: ReportStep; readonly signal?: AbortSignal }): Promise<void>
   /**
@@ -148,6 +150,13 @@ export interface SandboxData {
 export interface Capacity {
   readonly memoryBytes: number
   readonly cpus: number
+}
+
+export interface BesideAgents {
+  /** What it is, as words for people. */
+  readonly name: string
+  /** Its memory limit. */
+  readonly memoryBytes: number
 }
 
 export interface RungTrial {

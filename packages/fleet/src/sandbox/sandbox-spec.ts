@@ -83,6 +83,16 @@ export function sizeMark(kind: SandboxSpec['kind'], size: AgentSize): string {
   return mark === markOf(agentSize(kind)) ? '' : mark
 }
 
+/** Memory limits of containers that run beside agents, in bytes. */
+export const besideAgents = {
+  /** The browser of an agent. */
+  browser: 2 * 1024 ** 3,
+  /** The build of an image with packages. */
+  build: 2 * 1024 ** 3,
+  /** The choice of versions for requested packages: less, because agents cause it before a person decides. */
+  choice: 1024 ** 3,
+} as const
+
 /** Hardening of every agent container, whatever its kind. */
 export const sandboxHardening = {
   uid: 1000,

@@ -74,6 +74,7 @@ function aProcess(ledger: LedgerHarness, { images, folder, agents, hasImages = t
   })
   const room = createMachineRoom({
     capacity: () => ({ memoryBytes: 5 * 1024 * mb, cpus: 4 }),
+    beside: () => [],
     agents: { list: () => [] },
     startedSizes: new Map(),
   })

@@ -37,6 +37,7 @@ test('what the owner leaves out has the default of the kind', () => {
 test('the repair of a size that is only requested names no setting', () => {
   const room = createMachineRoom({
     capacity: () => capacity,
+    beside: () => [],
     agents: { list: () => [] },
     startedSizes: new Map(),
   })
@@ -134,4 +135,22 @@ test('a failed start gives its memory back', async () => {
   await expect(start('a')).rejects.toMatchObject({ code: 'agent-unavailable' })
   runtime.beforeStart = async () => {}
   await start('b')
+})
+
+test('builds of images and browsers count while they run, and the wait names them', async () => {
+  const { runtime, start } = await aSizedFleet({ a: { memory_mb: 3072 } })
+  let beside = [
+    { name: 'the browser of b', memoryBytes: 1024 * mb },
+    { name: 'a build of an image', memoryBytes: 2048 * mb },
+  ]
+  runtime.beside = () => beside
+  await expect(start('a')).rejects.toMatchObject({
+    code: 'machine-full',
+    detail: expect.stringMatching(
+      /waits for 3072 MB of memory: 1024 MB are free beside a build of an image \(2048 MB\), the browser of b \(1024 MB\)/,
+    ),
+  })
+  beside = beside.slice(0, 1)
+  await start('a')
+  expect(runtime.started).toHaveLength(1)
 })

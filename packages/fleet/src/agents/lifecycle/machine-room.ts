@@ -1,7 +1,7 @@
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import { Problem } from '@flotilla/protocol/problem'
 import { agentSize, sizeMark } from '../../sandbox/index.ts'
-import type { AgentSize, Capacity, SandboxSpec } from '../../sandbox/index.ts'
+import type { AgentSize, BesideAgents, Capacity, SandboxSpec } from '../../sandbox/index.ts'
 import type { AgentTable } from '../registry/agent-table.ts'
 
 const mb = 1024 * 1024
@@ -17,7 +17,7 @@ const namedMax = 5
 
 /**
  * The memory of the machine, shared by agents that run at once. Agents with the default size or less always start.
- * A larger agent starts if the sum fits.
+ * A larger agent starts if the sum fits, with builds of images and browsers that run then.
  */
 export interface MachineRoom {
   /** Returns what agents may use of the machine; null if a scheduler decides or nothing limits agents. */
@@ -37,6 +37,8 @@ export interface MachineRoom {
 
 export function createMachineRoom(deps: {
   readonly capacity: () => Capacity | null
+  /** Returns the containers beside those of agents. */
+  readonly beside: () => readonly BesideAgents[]
   readonly agents: Pick<AgentTable, 'list'>
   /** Marks of the sizes of running sandboxes. */
   readonly startedSizes: ReadonlyMap<string, string>
@@ -49,13 +51,16 @@ export function createMachineRoom(deps: {
     return countOf(kind, memory ? Number(memory) : agentSize(kind).memoryLimitBytes)
   }
 
-  /** Returns the memory with which each other agent counts now, largest first. */
+  /** Returns the memory with which each other agent and container counts now, largest first. */
   function others(agentId: string): readonly { readonly id: string; readonly bytes: number }[] {
-    return deps.agents
+    const agents = deps.agents
       .list()
       .filter(({ record: { id }, state }) => id !== agentId && (starting.has(id) || isUp(state.kind)))
       .map(({ record: { id, kind } }) => ({ id, bytes: starting.get(id) ?? countedBytes(id, kind) }))
-      .toSorted((one, other) => other.bytes - one.bytes)
+    return [
+      ...agents,
+      ...deps.beside().map(({ name, memoryBytes }) => ({ id: name, bytes: memoryBytes })),
+    ].toSorted((one, other) => other.bytes - one.bytes)
   }
 
   return {

@@ -1,6 +1,6 @@
 import type Dockerode from 'dockerode'
 import { browserServiceVariables as names } from '@flotilla/protocol/browser-service-api'
-import { homeTag, sandboxHardening, spelledName } from '../sandbox-spec.ts'
+import { besideAgents, homeTag, sandboxHardening, spelledName } from '../sandbox-spec.ts'
 import { hardenedHost, labelKeys } from '../hardening/container-options.ts'
 import type { ContainerGround } from '../hardening/container-options.ts'
 
@@ -17,7 +17,7 @@ export interface BrowserSpec {
 
 /** Limits of a browser: memory for Chromium and eight tabs, and one processor while no other container needs it. */
 export const browserSize = {
-  memoryLimitBytes: 2 * 1024 ** 3,
+  memoryLimitBytes: besideAgents.browser,
   cpu: { quotaUs: 100_000, periodUs: 100_000 },
   pidsLimit: sandboxHardening.pidsLimit,
   tmpSizeBytes: sandboxHardening.tmpSizeBytes,

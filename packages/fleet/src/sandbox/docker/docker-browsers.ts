@@ -7,7 +7,8 @@ import { checkIsolation } from '../isolation/check-isolation.ts'
 import type { PrivateNetwork } from '../network/hold-bridge.ts'
 import { ensurePrivateNetwork } from '../network/private-network.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
-import { homeTag } from '../sandbox-spec.ts'
+import type { BesideAgents } from '../sandbox-runtime.ts'
+import { besideAgents, homeTag } from '../sandbox-spec.ts'
 import type { LimitedVolumes } from '../volume/limited-volumes.ts'
 import { inspectedOf, removeContainer } from './agent-container.ts'
 import type { PreparedEngine } from './agent-container.ts'
@@ -33,11 +34,15 @@ export interface DockerBrowsersOptions extends Omit<BrowserImageOptions, 'engine
 }
 
 /** ADAPTER of `browser-containers.ts`: one hardened container per browser, on a bridge that only browsers are on. */
-export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserContainers {
+export function createDockerBrowsers(
+  options: DockerBrowsersOptions,
+): BrowserContainers & { beside(): readonly BesideAgents[] } {
   const { homeId, prepared, volumes } = options
   const tag = homeTag(homeId)
   let ready: { readonly network: PrivateNetwork; readonly image: string; readonly seccomp: string } | null =
     null
+  /** Agents whose browsers this process started and did not see end. */
+  const running = new Set<string>()
   const nameOf = (agentId: string) => browserName(homeId, agentId)
 
   function made() {
@@ -49,6 +54,12 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
   }
 
   return {
+    beside: () =>
+      [...running].map((agentId) => ({
+        name: `the browser of ${agentId}`,
+        memoryBytes: besideAgents.browser,
+      })),
+
     async prepare(signal) {
       const { engine, dialect, ground } = prepared()
       const image = await ensureBrowserImage({
@@ -90,6 +101,7 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
       const { engine, ground, bound } = prepared()
       const { network, image, seccomp } = made()
       const { agentId, profileLimitBytes } = spec
+      running.add(agentId)
       await removeContainer(engine, nameOf(agentId))
       const volume = await openAgentVolume(engine, volumes, {
         homeId,
@@ -112,6 +124,7 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
         // to answer.
         return { host: host ? host : network.gateway, port: browserServicePort }
       } catch (cause) {
+        running.delete(agentId)
         await removeContainer(engine, nameOf(agentId)).catch(() => undefined)
         throw new SandboxError(
           'browser-start-failed',
@@ -126,16 +139,18 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
     async inspect(agentId) {
       const { engine } = prepared()
       const inspected = await inspectedOf(engine, nameOf(agentId))
+      const isRunning = inspected?.State.Running === true
+      if (!isRunning) running.delete(agentId)
       if (inspected === null) return null
-      const { Running: running, ExitCode: code, OOMKilled } = inspected.State
-      if (running) return { running }
+      if (isRunning) return { running: true }
+      const { ExitCode: code, OOMKilled } = inspected.State
       const raw = await engine.docker
         .getContainer(nameOf(agentId))
         .logs({ stdout: false, stderr: true, follow: false, tail: 5 })
         .catch(() => Buffer.alloc(0))
       const lastWords = logText(Buffer.from(raw)).trim().split('\n').at(-1) ?? ''
       return {
-        running,
+        running: false,
         exit: {
           code,
           outOfMemory: OOMKilled === true && code !== 0,
@@ -144,11 +159,15 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
       }
     },
 
-    stop: (agentId) => removeContainer(prepared().engine, nameOf(agentId)),
+    async stop(agentId) {
+      await removeContainer(prepared().engine, nameOf(agentId))
+      running.delete(agentId)
+    },
 
     async removeProfile(agentId) {
       const { engine } = prepared()
       await removeContainer(engine, nameOf(agentId))
+      running.delete(agentId)
       await engine.docker
         .getVolume(browserVolumeName(homeId, agentId))
         .remove()
@@ -161,6 +180,7 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
       const label = [`${labelKeys.home}=${tag}`, `${labelKeys.role}=browser`]
       const found = listSchema.parse(await engine.docker.listContainers({ all: true, filters: { label } }))
       await Promise.all(found.map(({ Id }) => removeContainer(engine, Id)))
+      running.clear()
     },
   }
 }

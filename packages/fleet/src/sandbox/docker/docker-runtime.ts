@@ -26,6 +26,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     },
     closing: home.closing.signal,
   })
+  const browsers = createDockerBrowsers({ ...options, ...options.browser, prepared, volumes: home.profiles })
   const ownImages = createOwnImages(options, {
     prepared: () => engineWithImage(home),
     tag,
@@ -35,12 +36,13 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     kind: 'docker',
     isolates: true,
     crossesMachines: false,
-    browsers: createDockerBrowsers({ ...options, ...options.browser, prepared, volumes: home.profiles }),
+    browsers,
     packages,
     ownImages,
     listenHost: () => prepared().network.gateway,
     meshAddress: () => prepared().network.gateway,
     capacity: () => ({ memoryBytes: prepared().engine.memoryBytes, cpus: prepared().engine.cpus }),
+    beside: () => [...packages.beside(), ...browsers.beside()],
     networks: () => engineNetworks(prepared().engine, tag),
     prepare: (preparing) => prepareHome(home, preparing),
     tryRung: async (rung, progress) => home.rungs.tryIt(rung, await engineWithImage(home), progress),

@@ -102,6 +102,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
     packages: null,
     ownImages: null,
     capacity: () => null,
+    beside: () => [],
     listenHost: () => prepared().ground.ownAddress,
     meshAddress: () => prepared().ground.meshAddress,
     networks: async () => clusterNetworks(await nodesNow(), prepared().ground),

@@ -7,7 +7,8 @@ import { ulimitsOf } from '../engine/engine-dialect.ts'
 import { guardedNode, killedFirst, labelKeys } from '../hardening/container-options.ts'
 import { isStatus } from '../image/engine-images.ts'
 import { SandboxError } from '../sandbox-error.ts'
-import { readTar } from '../read-tar.ts'
+import { besideAgents } from '../sandbox-spec.ts'
+import { firstFile, readTar } from '../read-tar.ts'
 import type { TarFacts } from '../read-tar.ts'
 import { tarArchive } from '../tar-archive.ts'
 import type { TarEntry } from '../tar-archive.ts'
@@ -20,7 +21,7 @@ const outputMaxBytes = 2 * 1024 * 1024
 const lineMaxChars = 1000
 /** The limits of each container of a build. */
 const buildLimits = {
-  memoryBytes: 2 * 1024 ** 3,
+  memoryBytes: besideAgents.build,
   cpus: 2,
   pids: 1024,
   tmpBytes: 1024 ** 3,
@@ -161,8 +162,7 @@ export async function startBuildContainer(
         throw error
       })
       if (archive === null) return null
-      for await (const entry of readTar(Readable.from(archive))) return entry.content(maxBytes)
-      return null
+      return firstFile(Readable.from(archive), maxBytes)
     },
     stop: async () => {
       await container.kill().catch((error: unknown) => {

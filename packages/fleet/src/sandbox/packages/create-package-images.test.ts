@@ -80,3 +80,18 @@ test('closing cuts a build off, and the builds are idle once its container is re
   await idle
   expect(order).toEqual(['removed', 'idle'])
 })
+
+test('a build counts beside agents while it runs, and a build that waits does not', async () => {
+  const { made, begun, started } = images(null)
+  expect(made.beside()).toEqual([])
+  const first = made.ensure(list, { lock: null, progress })
+  const second = made.ensure(list, { lock: null, progress })
+  await started[0]?.promise
+  expect(made.beside()).toEqual([{ name: 'a build of an image', memoryBytes: 2 * 1024 ** 3 }])
+  begun[0]?.reject(new Error('failed'))
+  await expect(first).rejects.toThrow('failed')
+  await started[1]?.promise
+  begun[1]?.resolve(image)
+  await second
+  expect(made.beside()).toEqual([])
+})

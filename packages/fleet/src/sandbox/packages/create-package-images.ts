@@ -6,6 +6,8 @@ import type {
   ResolvedPackages,
   ResolvePackages,
 } from '../package-images.ts'
+import type { BesideAgents } from '../sandbox-runtime.ts'
+import { besideAgents } from '../sandbox-spec.ts'
 import { deriveImage } from './derive-image.ts'
 import type { DeriveBase, DeriveOptions } from './derivation.ts'
 import { resolvePackages } from './resolve-packages.ts'
@@ -14,6 +16,8 @@ import { heldPackages } from './store-image.ts'
 export interface EnginePackageImages extends PackageImages {
   /** Resolves when no build is in progress: after an abort, when its container is removed. */
   idle(): Promise<void>
+  /** Returns the builds and choices that have containers now. */
+  beside(): readonly BesideAgents[]
 }
 
 interface Steps {
@@ -36,6 +40,16 @@ export function createPackageImages(
 ): EnginePackageImages {
   let last: Promise<unknown> = Promise.resolve()
   let lastResolved: Promise<unknown> = Promise.resolve()
+  const now = new Set<BesideAgents>()
+  /** Counts a container as long as `work` lasts. */
+  async function counted<T>(container: BesideAgents, work: () => Promise<T>): Promise<T> {
+    now.add(container)
+    try {
+      return await work()
+    } finally {
+      now.delete(container)
+    }
+  }
   const joined = (signal: AbortSignal | undefined): AbortSignal =>
     signal ? AbortSignal.any([signal, home.closing]) : home.closing
 
@@ -43,7 +57,9 @@ export function createPackageImages(
     const signal = joined(how.signal)
     const next = lastResolved.then(async () => {
       signal.throwIfAborted()
-      return choose(options, await home.base(), { ...how, packages, signal })
+      const base = await home.base()
+      const container = { name: 'a choice of packages', memoryBytes: besideAgents.choice }
+      return counted(container, () => choose(options, base, { ...how, packages, signal }))
     })
     lastResolved = next.catch(() => undefined)
     return next
@@ -56,11 +72,18 @@ export function createPackageImages(
     if (found !== null) return found
     const next = last.then(async () => {
       signal.throwIfAborted()
-      return derive(options, await home.base(), { ...how, packages, signal })
+      const base = await home.base()
+      const container = { name: 'a build of an image', memoryBytes: besideAgents.build }
+      return counted(container, () => derive(options, base, { ...how, packages, signal }))
     })
     last = next.catch(() => undefined)
     return next
   }
 
-  return { ensure, resolve, idle: async () => void (await Promise.all([last, lastResolved])) }
+  return {
+    ensure,
+    resolve,
+    idle: async () => void (await Promise.all([last, lastResolved])),
+    beside: () => [...now],
+  }
 }

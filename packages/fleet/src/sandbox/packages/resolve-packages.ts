@@ -1,14 +1,12 @@
 import type { ResolvedFile, ResolvedPackages, ResolvePackages } from '../package-images.ts'
 import type { PackageLock } from '../package-lock.ts'
 import { SandboxError } from '../sandbox-error.ts'
+import { besideAgents } from '../sandbox-spec.ts'
 import type { BuildContainer } from './build-container.ts'
 import { mustRun } from './build-steps.ts'
 import type { DeriveBase, DeriveOptions, Derivation } from './derivation.ts'
 import { withPackages } from './fetch-packages.ts'
 import { readList, sizeOf } from './read-list.ts'
-
-/** The memory of the container, in bytes: less than that of a build, because agents cause it before a person decides. */
-const memoryBytes = 1024 ** 3
 
 /** Chooses versions of packages, downloads them, and keeps only their lock. */
 export async function resolvePackages(
@@ -18,7 +16,15 @@ export async function resolvePackages(
 ): Promise<ResolvedPackages> {
   const { packages, timeoutMs, downloadMaxBytes } = of
   const signal = AbortSignal.any([of.signal, AbortSignal.timeout(timeoutMs)])
-  const derivation = { base, packages, lock: null, progress: () => {}, signal, downloadMaxBytes, memoryBytes }
+  const derivation = {
+    base,
+    packages,
+    lock: null,
+    progress: () => {},
+    signal,
+    downloadMaxBytes,
+    memoryBytes: besideAgents.choice,
+  }
   return withPackages(options, derivation, async ({ container, lock, registries }) => ({
     lock,
     files: await filesOf(container, lock),

@@ -138,6 +138,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     packages: null,
     ownImages: null,
     capacity: () => null,
+    beside: () => [],
     listenHost: () => '127.0.0.1',
     meshAddress: () => '127.0.0.1',
     networks: async () => [],

@@ -1,6 +1,13 @@
 import { totalmem } from 'node:os'
 import { Problem } from '@flotilla/protocol/problem'
-import { dataLimitBytes, defaultSettings, readSettingsFile } from '@flotilla/foundation/config'
+import { permissionFileSchema } from '@flotilla/protocol/permission-record'
+import {
+  dataLimitBytes,
+  defaultSettings,
+  readJsonDocument,
+  readSettingsFile,
+  readTextFile,
+} from '@flotilla/foundation/config'
 import type { DataPaths } from '@flotilla/foundation/config'
 import {
   dataFindings,
@@ -13,6 +20,7 @@ import {
 } from '@flotilla/operations/diagnostics'
 import type { DoctorFinding } from '@flotilla/operations/diagnostics'
 import { reserveBytes } from '@flotilla/fleet/agents'
+import { besideAgents } from '@flotilla/fleet/sandbox'
 import {
   inspectDataBound,
   inspectEngine,
@@ -30,6 +38,8 @@ import {
 import type { NotedCluster } from '../choose-cluster.ts'
 import type { CommandContext } from './command-context.ts'
 import { queryOf } from './prune.ts'
+
+const mb = 1024 * 1024
 
 /** Checks what the agents of this home need to run: engine, cluster and machine. */
 export async function groundFindings(
@@ -100,15 +110,34 @@ async function data(context: CommandContext, paths: DataPaths, kind: 'docker' | 
   })
 }
 
-/** Reports whether agents with a size of their own can run at once. */
+/** Reports whether agents with a size of their own, a build and browsers can run at once. */
 async function sizes(paths: DataPaths): Promise<readonly DoctorFinding[]> {
   const { agents } = await readSettingsFile(paths.settingsFile).catch(() => defaultSettings)
   return sizeFindings({
     availableBytes: totalmem() - reserveBytes,
+    beside: [
+      ...(Object.values(agents).some(({ packages }) => packages !== undefined)
+        ? [{ name: 'a build of an image', memoryMb: besideAgents.build / mb }]
+        : []),
+      ...(await browserAgents(paths)).map((agentId) => ({
+        name: `the browser of ${agentId}`,
+        memoryMb: besideAgents.browser / mb,
+      })),
+    ],
     sizes: Object.entries(agents).flatMap(([agentId, { size }]) =>
       size?.memory_mb === undefined ? [] : [{ agentId, memoryMb: size.memory_mb }],
     ),
   })
+}
+
+/** Returns the agents that may use a browser; none for an invalid file, which another check reports. */
+async function browserAgents({ permissionsFile }: DataPaths): Promise<readonly string[]> {
+  const text = await readTextFile(permissionsFile).catch(() => null)
+  const reading = text === null ? null : readJsonDocument(text, permissionFileSchema)
+  if (reading?.ok !== true) return []
+  return Object.entries(reading.document.value.permissions)
+    .filter(([, record]) => record.can_use_browser)
+    .map(([agentId]) => agentId)
 }
 
 async function shared(context: CommandContext): Promise<readonly DoctorFinding[]> {

@@ -4,6 +4,7 @@ import { sizeFindings } from './size-findings.ts'
 const availableBytes = 4096 * 1024 * 1024
 const sizes = (...memory: readonly number[]) => ({
   availableBytes,
+  beside: [],
   sizes: memory.map((memoryMb, index) => ({ agentId: `a${index}`, memoryMb })),
 })
 
@@ -18,4 +19,19 @@ test.each([
 ])('the finding about sizes of $memory MB is $level', ({ memory, level, words }) => {
   const [finding] = sizeFindings(sizes(...memory))
   expect(finding).toMatchObject({ id: 'agent-sizes', level, detail: expect.stringContaining(words) })
+})
+
+test('a build of an image and browsers count, and are named', () => {
+  const beside = [
+    { name: 'a build of an image', memoryMb: 2048 },
+    { name: 'the browser of a0', memoryMb: 2048 },
+  ]
+  const [finding] = sizeFindings({ ...sizes(1024), beside })
+  expect(finding).toMatchObject({
+    level: 'warning',
+    detail: expect.stringContaining(
+      'agents with a size of their own, and what may run beside them, need 5120 MB together (a0 1024 MB, a build of an image 2048 MB, the browser of a0 2048 MB)',
+    ),
+  })
+  expect(sizeFindings({ ...sizes(), beside })).toEqual([])
 })

@@ -4,20 +4,26 @@ import type { DoctorFinding } from './finding.ts'
 const mb = 1024 * 1024
 
 /**
- * Compares the memory that agents with a size of their own need together with the memory of the machine. Pure.
+ * Compares the memory that agents with a size of their own, a build of an image and browsers need together with the memory
+ * of the machine. Pure.
  */
 export function sizeFindings(known: {
   readonly sizes: readonly { readonly agentId: string; readonly memoryMb: number }[]
+  /** Containers that may run beside agents. */
+  readonly beside: readonly { readonly name: string; readonly memoryMb: number }[]
   /** Memory for agents: the machine's without the reserve for everything else. */
   readonly availableBytes: number
 }): readonly DoctorFinding[] {
-  const { sizes } = known
+  const { sizes, beside } = known
   if (sizes.length === 0) return []
   const availableMb = Math.floor(known.availableBytes / mb)
-  const sumMb = sizes.reduce((sum, { memoryMb }) => sum + memoryMb, 0)
+  const sumMb = [...sizes, ...beside].reduce((sum, { memoryMb }) => sum + memoryMb, 0)
   const tooLarge = sizes.filter(({ memoryMb }) => memoryMb > availableMb)
-  const named = sizes.map(({ agentId, memoryMb }) => `${agentId} ${memoryMb} MB`).join(', ')
-  const words = `agents with a size of their own need ${sumMb} MB together (${named}); this machine has ${availableMb} MB for agents`
+  const named = [...sizes.map(({ agentId, memoryMb }) => ({ name: agentId, memoryMb })), ...beside]
+    .map(({ name, memoryMb }) => `${name} ${memoryMb} MB`)
+    .join(', ')
+  const subject = `agents with a size of their own${beside.length === 0 ? '' : ', and what may run beside them,'}`
+  const words = `${subject} need ${sumMb} MB together (${named}); this machine has ${availableMb} MB for agents`
   if (tooLarge.length > 0)
     return [
       warning(
