@@ -122,6 +122,8 @@ export const longContainerTests: readonly string[] = [
   'money-attacks',
   'money-crash',
   'own-images',
+  'package-caches',
+  'requested-packages',
   'sandbox-names',
   'start-share',
   'stop-agents',

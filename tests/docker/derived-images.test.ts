@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import * as z from 'zod'
 import { packageImagesConformance } from '../../packages/fleet/src/sandbox/package-images.conformance.ts'
 import { unlessStatus } from '../../packages/fleet/src/sandbox/docker/unless-status.ts'
-import { registriesFolderOf } from '../../packages/fleet/src/sandbox/packages/fetch-packages.ts'
+import { registriesFolderOf, withPackages } from '../../packages/fleet/src/sandbox/packages/fetch-packages.ts'
 import { startBuildContainer } from '../../packages/fleet/src/sandbox/packages/build-container.ts'
 import { fetchMounts } from '../../packages/fleet/src/sandbox/packages/build-mounts.ts'
 import { watchDisk } from '../../packages/fleet/src/sandbox/packages/watch-disk.ts'
@@ -11,6 +11,7 @@ import { agentSize, sandboxName } from '../../packages/fleet/src/sandbox/sandbox
 import { systemClock } from '../../packages/foundation/src/platform/system-clock.ts'
 import { joinPackages, toolboxNames } from '../../packages/protocol/src/agent-packages.ts'
 import { namesIn } from '../../packages/foundation/src/config/atomic-file.ts'
+import { imageCaches } from './image-caches.ts'
 import { openPrivateRegistry, pryingScript } from './private-registry.ts'
 import { engineOfThisMachine, packageSources, useDockerHome, withEngine } from './sandbox-lane.ts'
 
@@ -164,6 +165,31 @@ withEngine(
         expect(await remains()).toEqual([])
       },
     )
+
+    it('packages that fill the disk when npm unpacks them end the build', { timeout: 600_000 }, async () => {
+      const registry = await openPrivateRegistry('true', 1024 ** 3)
+      onTestFinished(() => registry.close())
+      const { agentId } = await home().start({ agentId: 'unpacking' })
+      const { Image } = await engine.docker.getContainer(sandboxName(home().homeId, agentId)).inspect()
+      const hostPlaces = { userFolder: registry.userFolder, variables: {} }
+      const { homeId, volumesFolder } = home()
+      const packages = { ...packageSources, hostPlaces }
+      const made = withPackages(
+        { homeId, volumesFolder, packages, cacheDirectory: imageCaches, clock: systemClock },
+        {
+          base: { engine, image: Image },
+          packages: { apt: [], npm: ['@private/tool'], pip: [] },
+          lock: null,
+          progress,
+          signal: new AbortController().signal,
+          downloadMaxBytes: 100 * 1024 ** 2,
+          unpackedMaxBytes: 100 * 1024 ** 2,
+        },
+        async ({ lock }) => lock,
+      )
+      await expect(made).rejects.toThrow('take more than 200 MB of disk space when they are unpacked')
+      expect(await remains()).toEqual([])
+    })
 
     it('downloads that fill the disk of the engine are ended', { timeout: 600_000 }, async () => {
       const { agentId } = await home().start({ agentId: 'base' })

@@ -4,8 +4,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { gzipSync } from 'node:zlib'
+import { createGzip } from 'node:zlib'
 import { tarArchive, tarFile } from '../../packages/fleet/src/sandbox/tar-archive.ts'
 
 export interface PrivateRegistry {
@@ -18,14 +19,19 @@ export interface PrivateRegistry {
   close(): Promise<void>
 }
 
-/** Starts an npm registry on loopback with one package, `@private/tool`, whose install script is `script`. */
-export async function openPrivateRegistry(script: string): Promise<PrivateRegistry> {
+/**
+ * Starts an npm registry on loopback with one package, `@private/tool`, whose install script is `script`. The package also has
+ * a file of `zeroBytes` zeros, which takes little to download.
+ */
+export async function openPrivateRegistry(script: string, zeroBytes = 0): Promise<PrivateRegistry> {
   const token = 'npm_token-that-no-package-may-read'
   const owner = { uid: 0, mode: 0o755 }
   const manifest = { name: '@private/tool', version: '1.0.0', scripts: { install: 'sh install.sh' } }
   const files = { 'package/package.json': JSON.stringify(manifest), 'package/install.sh': script }
   const entries = Object.entries(files).map(([name, text]) => tarFile(name, Buffer.from(text), owner))
-  const tarball = gzipSync(await buffer(tarArchive(entries)))
+  const zeros = { name: 'package/zeros', size: zeroBytes, content: zerosOf(zeroBytes), ...owner }
+  const archive = Readable.from(tarArchive(zeroBytes === 0 ? entries : [...entries, zeros]))
+  const tarball = await buffer(archive.pipe(createGzip({ level: 1 })))
   const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`
   const refused: string[] = []
   const server = createServer((asked, reply) => {
@@ -56,6 +62,11 @@ export async function openPrivateRegistry(script: string): Promise<PrivateRegist
       await rm(userFolder, { recursive: true })
     },
   }
+}
+
+async function* zerosOf(bytes: number): AsyncGenerator<Uint8Array> {
+  const piece = Buffer.alloc(1024 * 1024)
+  for (let left = bytes; left > 0; left -= piece.length) yield piece.subarray(0, Math.min(left, piece.length))
 }
 
 /**

@@ -6,19 +6,25 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { createSecureServer } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { tarArchive, tarFile } from '../../packages/fleet/src/sandbox/tar-archive.ts'
+import type { TarEntry } from '../../packages/fleet/src/sandbox/tar-archive.ts'
 
 const run = promisify(execFile)
 
-/** A site that programs download from: pages, a git repository, an npm registry, a Python index; HTTP and HTTPS. */
+/**
+ * A site that programs download from: pages, a git repository, an npm registry, a Python index, crates for `addCrateIndex`;
+ * HTTP and HTTPS.
+ */
 export interface PackageSite {
   readonly plainPort: number
   readonly tlsPort: number
   /** The self-signed certificate, PEM. */
   readonly certificate: string
+  /** Adds the git repository `/crates.git`, an index of cargo in which `far-crate` 1.0.0 is. */
+  addCrateIndex(): Promise<void>
   readonly requests: {
     readonly url: string
     readonly headers: IncomingMessage['headers']
@@ -35,9 +41,13 @@ export interface PackageSite {
 export async function startPackageSite(host: string, password = ''): Promise<PackageSite> {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-site-'))
   const [key, certificate] = await makeCertificate(folder, host)
-  await makeRepository(join(folder, 'repository.git'))
+  await makeRepository(join(folder, 'repository.git'), { 'from-outside.txt': 'cloned through the proxy\n' })
   await run('python3', ['-c', makeWheel, join(folder, wheelName)])
-  const files = { tarball: await npmTarball(), wheel: await readFile(join(folder, wheelName)) }
+  const files = {
+    tarball: await npmTarball(),
+    wheel: await readFile(join(folder, wheelName)),
+    crate: await crateFile(),
+  }
   const requests: PackageSite['requests'] = []
   const answer: RequestListener = (request, response) => {
     requests.push({ url: request.url ?? '', headers: request.headers, version: request.httpVersion })
@@ -53,7 +63,7 @@ export async function startPackageSite(host: string, password = ''): Promise<Pac
       }
       request.url = request.url?.slice('/locked'.length) ?? ''
       void serveGit(folder, request, response)
-    } else if (url.pathname.startsWith('/repository.git')) void serveGit(folder, request, response)
+    } else if (/^\/(?:repository|crates)\.git\//.test(url.pathname)) void serveGit(folder, request, response)
     else serveFile(files, { url, request, response })
   }
   // Its requests and answers have the form of those of HTTP/1.1, which it also speaks.
@@ -72,6 +82,20 @@ export async function startPackageSite(host: string, password = ''): Promise<Pac
     plainPort: portOf(servers[0]),
     tlsPort: portOf(servers[1]),
     certificate,
+    addCrateIndex: () =>
+      makeRepository(join(folder, 'crates.git'), {
+        'config.json': JSON.stringify({
+          dl: `https://${host}:${portOf(servers[1])}/crates/{crate}-{version}`,
+        }),
+        'fa/r-/far-crate': `${JSON.stringify({
+          name: 'far-crate',
+          vers: '1.0.0',
+          deps: [],
+          features: {},
+          yanked: false,
+          cksum: createHash('sha256').update(files.crate).digest('hex'),
+        })}\n`,
+      }),
     requests,
     close: async () => {
       for (const socket of open) socket.destroy()
@@ -101,13 +125,16 @@ export async function makeCertificate(
   return [await readFile(key, 'utf8'), await readFile(certificate, 'utf8')]
 }
 
-async function makeRepository(path: string): Promise<void> {
+async function makeRepository(path: string, files: Readonly<Record<string, string>>): Promise<void> {
   const work = `${path}-work`
   const git = (...args: string[]) =>
     run('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-C', work, ...args])
   await mkdir(work)
   await git('init', '-q', '-b', 'main')
-  await writeFile(join(work, 'from-outside.txt'), 'cloned through the proxy\n')
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(work, name)), { recursive: true })
+    await writeFile(join(work, name), text)
+  }
   await git('add', '.')
   await git('commit', '-q', '-m', 'Begin')
   await run('git', ['clone', '-q', '--bare', work, path])
@@ -149,6 +176,7 @@ const wheelName = 'far_wheel-1.0-py3-none-any.whl'
 interface Files {
   readonly tarball: Buffer
   readonly wheel: Buffer
+  readonly crate: Buffer
 }
 
 function serveFile(
@@ -191,7 +219,12 @@ function serveFile(
         .writeHead(200, { 'content-type': 'text/html' })
         .end(`<a href="${origin}/${wheelName}">${wheelName}</a>`)
     case `/${wheelName}`:
-      return void response.end(files.wheel)
+      // As of PyPI, so that pip caches it.
+      return void response
+        .writeHead(200, { 'cache-control': 'max-age=365000000, immutable, public' })
+        .end(files.wheel)
+    case '/crates/far-crate-1.0.0':
+      return void response.end(files.crate)
     default:
       return void response.writeHead(404).end('{}')
   }
@@ -199,8 +232,21 @@ function serveFile(
 
 const owner = { uid: 0, mode: 0o644 }
 
-async function npmTarball(): Promise<Buffer> {
+async function crateFile(): Promise<Buffer> {
+  const manifest = '[package]\nname = "far-crate"\nversion = "1.0.0"\n'
+  return zipped([
+    tarFile('far-crate-1.0.0/Cargo.toml', Buffer.from(manifest), owner),
+    tarFile('far-crate-1.0.0/src/lib.rs', Buffer.from('pub const SAID: &str = "from outside";\n'), owner),
+  ])
+}
+
+async function zipped(files: readonly TarEntry[]): Promise<Buffer> {
   const pieces: Uint8Array[] = []
+  for await (const piece of tarArchive(files)) pieces.push(piece)
+  return gzipSync(Buffer.concat(pieces))
+}
+
+async function npmTarball(): Promise<Buffer> {
   const files = [
     tarFile(
       'package/package.json',
@@ -209,8 +255,7 @@ async function npmTarball(): Promise<Buffer> {
     ),
     tarFile('package/index.js', Buffer.from('module.exports = "installed from outside"\n'), owner),
   ]
-  for await (const piece of tarArchive(files)) pieces.push(piece)
-  return gzipSync(Buffer.concat(pieces))
+  return zipped(files)
 }
 
 /** A minimal package that pip installs, written with Python's zipfile module. */

@@ -18,7 +18,7 @@ import type { RegistryTable } from './registry-table.ts'
 import { openRegistryProxy } from './registry-proxy.ts'
 import { watchDisk } from './watch-disk.ts'
 
-/** The disk space that downloads may take besides their own size, in bytes: npm unpacks packages to check them. */
+/** The disk space that downloads may usually take besides their own size, in bytes: npm unpacks packages to check them. */
 const unpackedMaxBytes = 4 * 1024 ** 3
 
 /** Files of packages in a container in which no program of a package has run. */
@@ -38,6 +38,8 @@ export async function withPackages<T>(
     readonly base: DeriveBase
     readonly downloadMaxBytes?: number | undefined
     readonly memoryBytes?: number | undefined
+    /** The disk space that downloads may take besides their own size, in bytes. */
+    readonly unpackedMaxBytes?: number
   },
   use: (fetched: FetchedPackages) => Promise<T>,
 ): Promise<T> {
@@ -67,7 +69,7 @@ export async function withPackages<T>(
     const disk = await watchDisk(container, {
       folder: '/fetch',
       maxFiles: imageFilesMax,
-      maxBytes: proxy.maxBytes + unpackedMaxBytes,
+      maxBytes: proxy.maxBytes + (of.unpackedMaxBytes ?? unpackedMaxBytes),
       end: container.remove,
     })
     await layRecipe(options.packages, container)
