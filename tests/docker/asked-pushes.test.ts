@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aCassette, runs, says } from '../support/cassettes.ts'
 import { editPermissions } from '../support/edit-permissions.ts'
 import { eventually } from '../support/eventually.ts'
+import { layPolicy } from '../support/lay-policy.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { startNameServer } from '../support/name-server.ts'
@@ -64,20 +65,13 @@ withEngine(
           },
         },
       })
-      await writeFile(
-        join(mesh.home, 'config', 'policy.yaml'),
-        `rules:\n  - { preset: git-host, hosts: ${host} }\n`,
-      )
       await mesh.createWorker('clerk')
       await mesh.call(vaultHumanEndpoints.credentialSet, {
         params: { name: 'github' },
         body: { value: secret, hosts: [`${host}:${site.tlsPort}`], programs: ['git'] },
       })
       await editPermissions(mesh, 'clerk', { allowed_credentials: ['github'] })
-      await eventually('the rules apply', async () => {
-        const view = controlApi.policy.response.parse((await mesh.call(controlEndpoints.policy)).json())
-        return view.rules.length > 0
-      })
+      await layPolicy(mesh, `rules:\n  - { preset: git-host, hosts: ${host} }\n`, 'git-host')
     })
     afterAll(async () => {
       await mesh?.stop()

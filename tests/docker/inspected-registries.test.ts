@@ -9,6 +9,7 @@ import { createCanaryHunt } from '../support/canary-hunt.ts'
 import { aCassette, runs, says } from '../support/cassettes.ts'
 import { editPermissions } from '../support/edit-permissions.ts'
 import { eventually } from '../support/eventually.ts'
+import { layPolicy } from '../support/lay-policy.ts'
 import { memoryOf } from '../support/process-memory.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
@@ -84,10 +85,6 @@ withEngine(
           },
         },
       })
-      await writeFile(
-        join(mesh.home, 'config', 'policy.yaml'),
-        `rules:\n  - { preset: npm, hosts: ${host} }\n`,
-      )
       for (const id of ['clerk', 'other']) await mesh.createWorker(id)
       const bound = [`${host}:${site.port}`]
       const credentials = [
@@ -101,10 +98,7 @@ withEngine(
         await mesh.call(vaultHumanEndpoints.credentialSet, { params: { name }, body })
       }
       await editPermissions(mesh, 'clerk', { allowed_credentials: credentials.map(([name]) => name) })
-      await eventually('the rules apply', async () => {
-        const view = controlApi.policy.response.parse((await mesh.call(controlEndpoints.policy)).json())
-        return view.rules.length > 0
-      })
+      await layPolicy(mesh, `rules:\n  - { preset: npm, hosts: ${host} }\n`, 'npm')
     })
     afterAll(async () => {
       await mesh?.stop()

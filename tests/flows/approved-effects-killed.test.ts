@@ -10,6 +10,7 @@ import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
+import { layPolicy } from '../support/lay-policy.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
@@ -50,12 +51,10 @@ beforeAll(async () => {
   await mesh.createWorker('sender')
   const home = { url: mesh.url, home: mesh.home }
   await flotilla(home, 'permissions', 'set', 'sender', 'allowed_apis+=http')
-  await writeFile(
-    join(mesh.home, 'config', 'policy.yaml'),
+  await layPolicy(
+    mesh,
     'rules:\n  - { name: orders, match: { method: POST }, verdict: ask, reason: An order. }\n',
-  )
-  await eventually('the policy is read', async () =>
-    (await mesh.call(controlEndpoints.policy)).text.includes('orders') ? true : null,
+    'orders',
   )
 })
 afterAll(async () => {

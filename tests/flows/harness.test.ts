@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aCassette, calls, operatorHandsOff, says } from '../support/cassettes.ts'
 import { editPermissions } from '../support/edit-permissions.ts'
 import { eventually } from '../support/eventually.ts'
+import { layPolicy } from '../support/lay-policy.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 
@@ -111,15 +112,11 @@ describe('an agent that a harness drives', () => {
   })
 
   it('the owner’s policy refuses a kind of call, and the refusal is recorded', async () => {
-    const policy = join(mesh.home, 'config', 'policy.yaml')
-    await writeFile(
-      policy,
+    await layPolicy(
+      mesh,
       'rules:\n  - { name: no-programs, match: { agent: other, tool: harness_execute }, verdict: deny, reason: No programs. }\n',
+      'no-programs',
     )
-    await eventually('the policy is read', async () => {
-      const reply = await mesh.call(controlEndpoints.policy)
-      return reply.text.includes('no-programs') ? true : null
-    })
     const run = await mesh.ask('run touch made\nsay End.', { agent: 'other' })
     expect(run.outcome?.text).toBe('End.')
     const journal = await mesh.call(journalEndpoints.journalExport)
@@ -141,12 +138,10 @@ describe('an agent that a harness drives', () => {
       mesh.call(controlEndpoints.pendingConfirm, { params: { id }, body: { digest } })
 
     beforeAll(async () => {
-      await writeFile(
-        join(mesh.home, 'config', 'policy.yaml'),
+      await layPolicy(
+        mesh,
         'rules:\n  - { name: ask-programs, match: { agent: other, tool: harness_execute }, verdict: ask, reason: It runs. }\n',
-      )
-      await eventually('the policy is read', async () =>
-        (await mesh.call(controlEndpoints.policy)).text.includes('ask-programs') ? true : null,
+        'ask-programs',
       )
     })
 
