@@ -144,15 +144,42 @@ export interface InspectionHarness extends ProxyHarness {
   send(target: string, text: string, tls?: ConnectionOptions): Promise<string>
 }
 
+export interface InspectionOptions {
+  readonly takeTurn?: InspectedServerDeps['takeTurn']
+  readonly ask?: InspectedServerDeps['ask']
+  readonly stalledStreamMs?: number
+}
+
+/**
+ * Starts a site that speaks HTTP/2, which answers `an answer` unless `answer` is given, and a proxy that inspects its host.
+ * Both are added to `running`, whose members the test closes.
+ */
+export async function anInspectedHttp2Site(
+  host: string,
+  running: { close(): unknown }[],
+  {
+    answer = (_request, response) => void response.end('an answer'),
+    ...options
+  }: InspectionOptions & { readonly answer?: Parameters<typeof anHttp2Site>[2] | undefined } = {},
+) {
+  const outside = await anAuthority('outside')
+  const requests: Http2ServerRequest[] = []
+  const site = await anHttp2Site(outside, host, (request, response) => {
+    requests.push(request)
+    answer(request, response)
+  })
+  const proxy = await anInspectingProxy({ hosts: [host], outside, ports: [site.port], ...options })
+  running.push(site, proxy)
+  return { outside, site, proxy, requests, target: `${host}:${site.port}` }
+}
+
 /** A forward proxy that inspects `hosts`, on loopback. `outside` signs the certificates of servers. */
 export async function anInspectingProxy(
-  options: ProxyHarnessOptions & {
-    readonly hosts: readonly string[]
-    readonly outside: Pick<Authority, 'certificate'>
-    readonly takeTurn?: InspectedServerDeps['takeTurn']
-    readonly ask?: InspectedServerDeps['ask']
-    readonly stalledStreamMs?: number
-  },
+  options: ProxyHarnessOptions &
+    InspectionOptions & {
+      readonly hosts: readonly string[]
+      readonly outside: Pick<Authority, 'certificate'>
+    },
 ): Promise<InspectionHarness> {
   const fleet = await anAuthority('a fleet')
   const failures: { host: string; why: string }[] = []

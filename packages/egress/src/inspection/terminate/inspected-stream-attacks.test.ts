@@ -9,12 +9,8 @@ import {
   preface,
   readFrames,
 } from '../../../../testing/src/http2-frames.ts'
-import {
-  anAuthority,
-  anHttp2Site,
-  anInspectingProxy,
-  openSession,
-} from '../../../../testing/src/inspection-harness.ts'
+import { anInspectedHttp2Site, openSession } from '../../../../testing/src/inspection-harness.ts'
+import type { InspectionOptions } from '../../../../testing/src/inspection-harness.ts'
 import { http2Limits } from './http2-limits.ts'
 
 const running: { close(): unknown }[] = []
@@ -29,28 +25,13 @@ type Pairs = readonly (readonly [name: string, value: string])[]
 
 /** A site that speaks HTTP/2, and an attacker's connection to it on which frames are written by hand. */
 async function anAttacker(
-  answer: (request: Http2ServerRequest, response: Http2ServerResponse) => void = (_request, response) =>
-    void response.end('an answer'),
-  options: { readonly settings?: Parameters<typeof preface>[0]; readonly stalledStreamMs?: number } = {},
+  answer?: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+  { settings, ...options }: InspectionOptions & { readonly settings?: Parameters<typeof preface>[0] } = {},
 ) {
-  const outside = await anAuthority('outside')
-  const requests: Http2ServerRequest[] = []
-  const site = await anHttp2Site(outside, host, (request, response) => {
-    requests.push(request)
-    answer(request, response)
-  })
-  const { stalledStreamMs } = options
-  const proxy = await anInspectingProxy({
-    hosts: [host],
-    outside,
-    ports: [site.port],
-    ...(stalledStreamMs === undefined ? {} : { stalledStreamMs }),
-  })
-  running.push(site, proxy)
-  const target = `${host}:${site.port}`
+  const { site, proxy, requests, target } = await anInspectedHttp2Site(host, running, { answer, ...options })
   const connection = await proxy.open(target, { ALPNProtocols: ['h2'] })
   const reader = readFrames(connection)
-  connection.write(preface(options.settings))
+  connection.write(preface(settings))
   const usual: Pairs = [
     [':method', 'GET'],
     [':scheme', 'https'],

@@ -12,13 +12,13 @@ import { Problem } from '@flotilla/protocol/problem'
 import { eventually } from '../../../../../tests/support/eventually.ts'
 import {
   anAuthority,
-  anHttp2Site,
+  anInspectedHttp2Site,
   anInspectingProxy,
   aTlsSite,
   openSession,
 } from '../../../../testing/src/inspection-harness.ts'
+import type { InspectionOptions } from '../../../../testing/src/inspection-harness.ts'
 import type { AskedRequest } from './asked-request.ts'
-import type { InspectedServerDeps } from './inspected-server.ts'
 import type { RequestTurn } from './request-turn.ts'
 
 const running: { close(): unknown }[] = []
@@ -38,25 +38,13 @@ const plainTurn: RequestTurn = {
 
 /** A site that speaks HTTP/2, a proxy that inspects its host, and a program's session. */
 async function aPair(
-  answer: (request: Http2ServerRequest, response: Http2ServerResponse) => void = (_request, response) =>
-    void response.end('an answer'),
-  options: {
-    readonly takeTurn?: InspectedServerDeps['takeTurn']
-    readonly ask?: InspectedServerDeps['ask']
-  } = {},
+  answer?: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+  options: InspectionOptions = {},
 ) {
-  const outside = await anAuthority('outside')
-  const requests: Http2ServerRequest[] = []
-  const site = await anHttp2Site(outside, host, (request, response) => {
-    requests.push(request)
-    answer(request, response)
-  })
-  const proxy = await anInspectingProxy({ hosts: [host], outside, ports: [site.port], ...options })
-  running.push(site, proxy)
-  const target = `${host}:${site.port}`
-  const session = await openSession(proxy, target)
+  const made = await anInspectedHttp2Site(host, running, { answer, ...options })
+  const session = await openSession(made.proxy, made.target)
   running.push(session)
-  return { outside, site, proxy, requests, target, session }
+  return { ...made, session }
 }
 
 interface Answer {
