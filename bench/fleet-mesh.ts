@@ -42,7 +42,12 @@ export async function cpuShare(pid: number, overMs: number, signal: AbortSignal)
 /** Memory of a container's process together with the engine's process beside it, bytes. */
 export function heldBytes(pid: number): number {
   const engineSide = Number(field(`/proc/${pid}/status`, 'PPid'))
-  return containerGroup(pid).memory().usedBytes + kilobytes(`/proc/${engineSide}/smaps_rollup`, 'Pss')
+  return containerGroup(pid).memory().usedBytes + proportionalBytes(engineSide)
+}
+
+/** Memory of a process with its part of shared pages, bytes. */
+export function proportionalBytes(pid: number): number {
+  return kilobytes(`/proc/${pid}/smaps_rollup`, 'Pss')
 }
 
 /** Resident memory of a process, bytes. */

@@ -17,6 +17,7 @@ import { eventsBench } from './events.ts'
 import { inspectionBench } from './inspection.ts'
 import { isolationBench } from './isolation.ts'
 import { idleFleetBench } from './idle-fleet.ts'
+import { harnessBench } from './harness.ts'
 import { helpBench } from './help.ts'
 import { machineLine, readMachineFacts } from './machine-facts.ts'
 import { modelGatewayBench } from './model-gateway.ts'
@@ -59,6 +60,7 @@ const benches: readonly Bench[] = [
   idleFleetBench(500, 1),
   isolationBench,
   helpBench,
+  harnessBench,
   browserBench,
   dashboardBench,
   dashboardHourBench,
