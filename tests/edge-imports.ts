@@ -89,6 +89,11 @@ export const edgeImports: readonly EdgeImport[] = [
     why: 'providers with wires of their own, loaded with the first call',
   },
   {
+    module: '@ai-sdk/openai',
+    allowed: ['packages/inference/src/models/providers/ai-sdk/load-sdk.ts'],
+    why: 'providers with wires of their own, loaded with the first call',
+  },
+  {
     module: '@ai-sdk/cohere',
     allowed: ['packages/inference/src/models/providers/ai-sdk/load-sdk.ts'],
     why: 'providers with wires of their own, loaded with the first call',

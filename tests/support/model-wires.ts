@@ -1,9 +1,10 @@
 import { bedrock } from './bedrock-wire.ts'
 import { cohere } from './cohere-wire.ts'
+import { responses } from './responses-wire.ts'
 import { chatCalls, dataLine, namedEvent, wireUsage } from './wire-turn.ts'
 import type { Turn, Wire } from './wire-turn.ts'
 
-export type WireKind = 'anthropic' | 'google' | 'mistral' | 'cohere' | 'bedrock' | 'openai'
+export type WireKind = 'anthropic' | 'google' | 'mistral' | 'cohere' | 'bedrock' | 'openai' | 'responses'
 
 const anthropicUsage = {
   input_tokens: wireUsage.prompt - wireUsage.cached,
@@ -254,4 +255,12 @@ const openai: Wire = {
   }),
 }
 
-export const wires: Readonly<Record<WireKind, Wire>> = { anthropic, google, mistral, cohere, bedrock, openai }
+export const wires: Readonly<Record<WireKind, Wire>> = {
+  anthropic,
+  google,
+  mistral,
+  cohere,
+  bedrock,
+  openai,
+  responses,
+}

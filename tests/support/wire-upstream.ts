@@ -84,7 +84,7 @@ function answer(wire: Wire, call: UpstreamCall, response: ServerResponse): void 
 
 /** Returns the last text anywhere in the conversation: its position differs between wire formats. */
 function newestWords(body: Record<string, unknown>): string {
-  const turnsOf = body['messages'] ?? body['contents']
+  const turnsOf = body['messages'] ?? body['contents'] ?? body['input']
   const last: unknown = Array.isArray(turnsOf) ? turnsOf.at(-1) : null
   return textsIn(last).at(-1) ?? ''
 }

@@ -1,6 +1,7 @@
 import { deferredTools } from '@flotilla/protocol/deferred-tools'
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject } from '@flotilla/protocol/json-value'
+import { isOpenAi } from './openai-address.ts'
 
 const { definitions, found } = deferredTools
 
@@ -11,17 +12,23 @@ const { definitions, found } = deferredTools
 const searchingModels =
   /^claude-(?:(?:sonnet|opus)-(?:[4-9]|\d\d)|haiku-(?:4-[5-9]|[5-9]|\d\d)|fable|mythos)(?:-|$)/
 
+/** OpenAI documents its tool search for GPT-5.4 and later; models for its chat application have no tools. */
+const searchingAtOpenAi = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9]|\d\d)(?![\w.-]*chat)/
+
 /**
- * Whether a model takes deferred tools and references to them. Only Anthropic's own API does: Amazon's Converse API,
- * OpenRouter and chat completions have no such member. Pure.
+ * Whether a model takes tools that a search in the conversation has found. Only Anthropic's API and OpenAI's Responses
+ * API do: Amazon's Converse API, OpenRouter and chat completions have no such member. Pure.
  */
 export function takesDeferredTools({
   kind,
   model,
+  baseUrl,
 }: {
   readonly kind: string
   readonly model: string
+  readonly baseUrl: string | null
 }): boolean {
+  if (kind === 'openai-compatible') return isOpenAi(baseUrl) && searchingAtOpenAi.test(model)
   return kind === 'anthropic' && searchingModels.test(model)
 }
 

@@ -17,6 +17,7 @@ const models: Readonly<Record<SdkKind, { wire: WireKind; model: string }>> = {
   cohere: { wire: 'cohere', model: 'command-a-03-2025' },
   bedrock: { wire: 'bedrock', model: 'anthropic.claude-sonnet-4-20250514-v1:0' },
   azure: { wire: 'openai', model: 'gpt-4o' },
+  openai: { wire: 'responses', model: 'gpt-5-mini' },
 }
 const kinds = Object.keys(models) as SdkKind[]
 
@@ -214,6 +215,42 @@ describe('thinking', () => {
       '"thoughtSignature":"c2lnbmVkLWJ5LW1l"',
     )
     await harness.close()
+  })
+
+  test('encrypted thinking of openai is received and sent back before what it was for', async () => {
+    for (const stream of [true, false]) {
+      const harness = await aHarness('openai')
+      const { text } = await ask(harness, 'plan', { stream })
+      const details: { format?: string; data?: string }[] = stream
+        ? joined(text).details
+        : JSON.parse(text).choices[0].message.reasoning_details
+      expect(details.filter(({ data }) => data)).toEqual([
+        { type: 'reasoning.encrypted', data: 'c2lnbmVkLWJ5LW1l', format: 'openai-responses-v1' },
+      ])
+      const call = {
+        id: weatherCall.id,
+        type: 'function',
+        function: { name: 'get_weather', arguments: '{}' },
+      }
+      const foreign = { type: 'reasoning.encrypted', data: 'other', format: 'azure-openai-responses-v1' }
+      const messages = [
+        { role: 'user', content: 'plan' },
+        { role: 'assistant', content: null, tool_calls: [call], reasoning_details: [foreign, ...details] },
+        { role: 'tool', tool_call_id: weatherCall.id, content: 'sunny' },
+      ]
+      await ask(harness, '', { messages })
+      expect(harness.upstream.calls.at(-1)?.body).toMatchObject({
+        store: false,
+        include: ['reasoning.encrypted_content'],
+      })
+      expect(harness.upstream.calls.at(-1)?.body['input']).toEqual([
+        { role: 'user', content: [{ type: 'input_text', text: 'plan' }] },
+        { type: 'reasoning', encrypted_content: 'c2lnbmVkLWJ5LW1l', summary: [] },
+        { type: 'function_call', call_id: weatherCall.id, name: 'get_weather', arguments: '{}' },
+        { type: 'function_call_output', call_id: weatherCall.id, output: 'sunny' },
+      ])
+      await harness.close()
+    }
   })
 
   test('sealed by another provider is not sent', async () => {

@@ -21,6 +21,7 @@ import { createBedrockStream } from '../formats/bedrock/bedrock-stream.ts'
 import { createBedrockWriter } from '../formats/bedrock/bedrock-writer.ts'
 import { createClaudeWriter } from '../formats/claude/claude-writer.ts'
 import { createGoogleWriter } from '../formats/google/google-writer.ts'
+import { createItemsWriter } from '../formats/items/items-writer.ts'
 import { isRecord } from '../formats/empty-answer.ts'
 import { badRequest, printedBody } from '../formats/json-body.ts'
 import { spendIn } from '../wire/collect-reply.ts'
@@ -48,7 +49,7 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
   const secrets = secretsOf(config)
   const fetch = createSdkFetch(pool, base, writersBy[config.kind]?.(secrets) ?? null)
   let loading: Promise<SdkModels> | null = null
-  const forms: ModelForm[] = config.kind === 'anthropic' ? ['chat'] : ['chat', 'embeddings']
+  const forms: ModelForm[] = isForChatAlone(config.kind) ? ['chat'] : ['chat', 'embeddings']
 
   return {
     forms: new Set(forms),
@@ -77,6 +78,11 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
   }
 }
 
+/** Anthropic has no embeddings, and OpenAI's are asked without a translation. */
+function isForChatAlone(kind: SdkAccess['kind']): boolean {
+  return kind === 'anthropic' || kind === 'openai'
+}
+
 /** Per kind, the reader of all forms of an answer; the packages accept only the documented form. */
 const writersBy: Readonly<Partial<Record<SdkAccess['kind'], (secrets: readonly Secret[]) => AnswerWriters>>> =
   {
@@ -84,6 +90,7 @@ const writersBy: Readonly<Partial<Record<SdkAccess['kind'], (secrets: readonly S
       text: ({ stream }) => createClaudeWriter({ stream, secrets, keepsUnknown: false }),
     }),
     google: (secrets) => ({ text: ({ stream }) => createGoogleWriter({ stream, secrets }) }),
+    openai: (secrets) => ({ text: ({ stream }) => createItemsWriter({ stream, secrets }) }),
     bedrock: (secrets) => ({
       text: () => createBedrockWriter({ secrets }),
       binary: () => createBedrockStream({ secrets }),

@@ -8,6 +8,7 @@ import { createHashedWordsProvider } from './hashed-words-provider.ts'
 import { learningProvider } from './learn-refused.ts'
 import type { LlmProvider } from '../llm-provider.ts'
 import { createOpenAiCompatibleProvider } from './openai-compatible-provider.ts'
+import { createOpenAiProvider } from './openai-provider.ts'
 import { boundFieldAt } from './provider-setup.ts'
 import type { ProviderSetup } from './provider-setup.ts'
 import { isOpenAi } from '../formats/openai-address.ts'
@@ -43,11 +44,15 @@ export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
       case 'openai-compatible': {
         const boundField = boundFieldAt(setup.baseUrl)
         const tools = toolLimitsOf(setup)
-        const hasResponses = isOpenAi(setup.baseUrl)
-        return formsOverChat(listen(createOpenAiCompatibleProvider({ ...setup, proxy, hasResponses })), {
+        const isOwn = isOpenAi(setup.baseUrl)
+        const direct = createOpenAiCompatibleProvider({ ...setup, proxy, hasResponses: isOwn })
+        const { extras } = setup
+        // The adapter of OpenAI itself sends thinking by the API that takes it, and removes it from other calls.
+        const fitted = isOwn ? { ...extras, thinking: 'reasoning_details' as const } : extras
+        return formsOverChat(listen(isOwn ? openAiOver(direct, deps, { setup, proxy, name }) : direct), {
           clock: deps.clock,
           from: name,
-          fit: (request) => fitChat(request, { ...setup.extras, boundField, provider: name, tools }),
+          fit: (request) => fitChat(request, { ...fitted, boundField, provider: name, tools }),
           usage: setup.usage,
           secrets: setup.apiKey === null ? [] : [setup.apiKey],
         })
@@ -72,6 +77,22 @@ export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
         })
     }
   }
+}
+
+function openAiOver(
+  direct: LlmProvider,
+  deps: MakeProviderDeps,
+  {
+    setup: { baseUrl, apiKey },
+    ...at
+  }: {
+    readonly setup: Extract<ProviderSetup, { kind: 'openai-compatible' }>
+    readonly proxy: TunnelProxy | null
+    readonly name: string
+  },
+): LlmProvider {
+  const byResponses = createAiSdkProvider({ kind: 'openai', baseUrl, apiKey, ...deps, ...at })
+  return createOpenAiProvider({ direct, byResponses, clock: deps.clock, log: deps.log })
 }
 
 /** Returns the proxy for a provider; null for a provider without an address, and for a direct connection. Pure. */

@@ -42,10 +42,11 @@ export const historyRows: readonly HistoryRow[] = [
     'content',
     /content management policy|content exists risk|flagged (?:as|for)|requires moderation|inappropriate content|敏感内容|sensitive content|new_sensitive|output blocked by content filtering/i,
   ),
+  { means: 'history', part: 'thinking', code: /^invalid_encrypted_content$/ },
   // Anthropic, Bedrock, Google
   row(
     'thinking',
-    /thinking.{0,120}(?:signature|must start with|cannot be modified|expected)|expected.{0,20}(?:redacted_)?thinking|invalid `?signature`?|thought[_ ]signature|thinking mode.{0,80}must be passed back|reasoning_content.{0,80}(?:must|missing|required)|missing.{0,20}reasoning_content|encrypted content.{0,60}(?:verified|decrypted)|of type 'reasoning'/is,
+    /thinking.{0,120}(?:signature|must start with|cannot be modified|expected)|expected.{0,20}(?:redacted_)?thinking|invalid `?signature`?|thought[_ ]signature|thinking mode.{0,80}must be passed back|reasoning_content.{0,80}(?:must|missing|required)|missing.{0,20}reasoning_content|encrypted content.{0,160}(?:verified|decrypted)|of type 'reasoning'/is,
   ),
   // Texts of Anthropic, OpenAI, Google, Mistral, Bedrock, DeepSeek, vLLM and MiniMax about tool calls and results.
   row(

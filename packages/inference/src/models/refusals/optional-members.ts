@@ -46,7 +46,17 @@ export const members: Readonly<Record<string, Member>> = {
   prompt_cache_breakpoint: { named: ['prompt_cache_breakpoint', 'prompt_cache_options'], of: 'messages' },
   developer: { named: ['developer'], of: 'messages' },
   // Without them, the text of the results describes the tools that were found.
-  defer_loading: { named: ['defer_loading', 'tool_reference', 'tool reference'], of: 'messages' },
+  defer_loading: {
+    named: [
+      'defer_loading',
+      'tool_reference',
+      'tool reference',
+      'tool_search',
+      'tool_search_call',
+      'tool_search_output',
+    ],
+    of: 'messages',
+  },
 }
 
 /** Whether the request has a member that may be removed. Pure. */

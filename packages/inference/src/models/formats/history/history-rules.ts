@@ -1,5 +1,6 @@
 import type { ThoughtField } from '../answer/thoughts.ts'
 import { takesDeferredTools } from '../deferred-tools.ts'
+import { isOpenAi } from '../openai-address.ts'
 import { toolLimitsOf } from '../translate/tool-limits.ts'
 import type { ToolLimits } from '../translate/tool-limits.ts'
 
@@ -105,7 +106,8 @@ function takesAnyOrder(at: Parameters<typeof historyRulesOf>[0]): boolean {
 
 function thinkingRule(at: Parameters<typeof historyRulesOf>[0]): ThinkingRule {
   // Adapters of other kinds select thinking by its format themselves; the scripted provider reads no thinking.
-  if (at.kind !== 'openai-compatible') return { takes: 'all' }
+  // OpenAI gets its own back in calls by its Responses API; calls by chat completions lose it in the adapter.
+  if (at.kind !== 'openai-compatible' || isOpenAi(at.baseUrl)) return { takes: 'all' }
   if (at.takesDetails) {
     const family = formatsByFamily.find(([models]) => models.test(at.model))
     return { takes: 'details', formats: ['unknown', ...(family?.[1] ?? [])] }

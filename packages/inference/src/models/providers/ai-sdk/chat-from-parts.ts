@@ -3,7 +3,7 @@ import { unmarked } from '@flotilla/protocol/json-as-written'
 import { chatUsageOf, finishReasonOf, tellsUsage } from './chat-envelope.ts'
 import { imageOf } from './chat-from-result.ts'
 import type { ChatHead } from './chat-from-result.ts'
-import { detailOf, sealIn } from './sdk-reasoning.ts'
+import { createHeldThinking, detailOf, sealIn } from './sdk-reasoning.ts'
 import type { SdkRules } from './sdk-rules.ts'
 import type { ToolNames } from './tool-names.ts'
 
@@ -31,6 +31,7 @@ export function createChatChunks(at: {
   let blocks = 0
   const blockOf = new Map<string, number>()
   const calls = new Map<string, OpenCall>()
+  const thinking = createHeldThinking(rules)
 
   function chunk(delta: object, finish: string | null = null): string {
     const role = hasBegun ? {} : { role: 'assistant' }
@@ -47,7 +48,9 @@ export function createChatChunks(at: {
   }
 
   function think(blockId: string, text: string, metadata: SharedV4ProviderMetadata | undefined): string {
-    const { signature, sealed } = sealIn(metadata, rules)
+    const { signature, sealed: found } = sealIn(metadata, rules)
+    const sealed = rules.hasItems === true ? null : found
+    if (sealed === null && found !== null) thinking.hold(found)
     if (text === '' && signature === null && sealed === null) return ''
     const known = blockOf.get(blockId)
     const index = known ?? blocks++
@@ -63,11 +66,17 @@ export function createChatChunks(at: {
     return signature === null ? '' : chunk({ reasoning_details: [detailOf({ sealed: signature, rules })] })
   }
 
+  function thinkingBefore(callId: string | null): string {
+    const details = thinking.before(callId)
+    return details.length === 0 ? '' : chunk({ reasoning_details: details })
+  }
+
   function openCall(callId: string, name: string): string {
+    const thought = thinkingBefore(callId)
     const index = calls.size
     calls.set(callId, { index, hasArguments: false })
     const call = { index, id: callId, type: 'function', function: { name: names.back(name), arguments: '' } }
-    return chunk({ tool_calls: [call] })
+    return thought + chunk({ tool_calls: [call] })
   }
 
   function write(callId: string, text: string): string {
@@ -106,6 +115,7 @@ export function createChatChunks(at: {
           if (!hasBegun && part.id !== undefined) id = part.id
           return ''
         case 'text-start':
+          return thinkingBefore(null) + sealText(part.providerMetadata)
         case 'text-end':
           return sealText(part.providerMetadata)
         case 'text-delta':

@@ -2,7 +2,7 @@ import type { LanguageModelV4GenerateResult } from '@ai-sdk/provider'
 import { unmarked } from '@flotilla/protocol/json-as-written'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { chatUsageOf, finishReasonOf, tellsUsage } from './chat-envelope.ts'
-import { detailOf, sealIn } from './sdk-reasoning.ts'
+import { createHeldThinking, detailOf, sealIn } from './sdk-reasoning.ts'
 import type { SdkRules } from './sdk-rules.ts'
 import type { ToolNames } from './tool-names.ts'
 
@@ -23,15 +23,19 @@ export function chatFromResult(
   const details: JsonObject[] = []
   const calls: JsonObject[] = []
   const images: JsonObject[] = []
+  const thinking = createHeldThinking(rules)
   for (const part of result.content) {
     const seal = 'providerMetadata' in part ? sealIn(part.providerMetadata, rules) : noSeal
     if (part.type === 'text') {
+      details.push(...thinking.before(null))
       text = (text ?? '') + part.text
       if (seal.signature) details.push(detailOf({ sealed: seal.signature, rules }))
     } else if (part.type === 'reasoning') {
       thought += part.text
-      details.push(detailOf({ text: part.text, ...seal, index: details.length, rules }))
+      if (rules.hasItems === true && seal.sealed) thinking.hold(seal.sealed)
+      else details.push(detailOf({ text: part.text, ...seal, index: details.length, rules }))
     } else if (part.type === 'tool-call' && part.providerExecuted !== true) {
+      details.push(...thinking.before(part.toolCallId))
       const call = { name: names.back(part.toolName), arguments: unmarked(part.input) }
       calls.push({ id: part.toolCallId, type: 'function', function: call })
       if (seal.signature) {

@@ -5,6 +5,9 @@ import { badRequest } from '../../formats/json-body.ts'
 
 const cacheControl = z.looseObject({ type: z.string(), ttl: z.string().nullish() }).nullish()
 
+/** The mark of OpenAI's models that cache up to marks. */
+const breakpoint = z.looseObject({ mode: z.literal('explicit') }).nullish()
+
 const partSchema = z.looseObject({
   type: z.string(),
   text: z.string().nullish(),
@@ -13,6 +16,7 @@ const partSchema = z.looseObject({
   file: z.looseObject({ file_data: z.string().nullish(), filename: z.string().nullish() }).nullish(),
   input_audio: z.looseObject({ data: z.string(), format: z.string() }).nullish(),
   cache_control: cacheControl,
+  prompt_cache_breakpoint: breakpoint,
 })
 export type SdkPart = z.infer<typeof partSchema>
 
@@ -81,6 +85,7 @@ const requestSchema = z.looseObject({
           name: z.string().nullish(),
           description: z.string().nullish(),
           schema: z.looseObject({}).nullish(),
+          strict: z.boolean().nullish(),
         })
         .nullish(),
     })
@@ -94,6 +99,8 @@ const requestSchema = z.looseObject({
     })
     .nullish(),
   user: z.string().nullish(),
+  prompt_cache_key: z.string().nullish(),
+  prompt_cache_options: z.looseObject({ mode: z.enum(['implicit', 'explicit']) }).nullish(),
 })
 export type SdkChatRequest = z.infer<typeof requestSchema>
 

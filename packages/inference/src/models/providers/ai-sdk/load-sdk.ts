@@ -114,6 +114,15 @@ const loaders: Readonly<Record<SdkKind, (access: SdkAccess, setup: SdkSetup) => 
       embedding: (model) => sdk.embeddingModel(model),
     }
   },
+  openai: async (_access, setup) => {
+    const { createOpenAI } = await import('@ai-sdk/openai')
+    const sdk = createOpenAI(setup)
+    return {
+      language: (model) => sdk.responses(model),
+      thinksByEffort: () => true,
+      embedding: null,
+    }
+  },
 }
 
 const never = () => false

@@ -1,6 +1,7 @@
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { badRequest } from '../../formats/json-body.ts'
+import { findToolName } from '@flotilla/protocol/findable-tools'
 import type { SdkChatRequest, SdkTool } from './chat-request.ts'
 import { deferredInChat } from './deferred-in-chat.ts'
 import { marked, promptFromChat } from './prompt-from-chat.ts'
@@ -23,6 +24,7 @@ interface OptionsAt {
 export function optionsFromChat(request: SdkChatRequest, at: OptionsAt): LanguageModelV4CallOptions {
   const { rules, names } = at
   const { tools, deferred, referred } = deferredInChat(request)
+  const found = rules.hasItems === true && request.deferred_tools ? definitionsOf(deferred, at) : null
   const stop = typeof request.stop === 'string' ? [request.stop] : request.stop
   const room = thinkingRoom(
     {
@@ -34,7 +36,7 @@ export function optionsFromChat(request: SdkChatRequest, at: OptionsAt): Languag
     at,
   )
   return present<LanguageModelV4CallOptions>({
-    prompt: promptFromChat(request.messages, { rules, names, referredIn: referred }),
+    prompt: promptFromChat(request.messages, { rules, names, referredIn: referred, found }),
     maxOutputTokens: room.maxOutputTokens,
     temperature: request.temperature,
     topP: request.top_p,
@@ -46,8 +48,16 @@ export function optionsFromChat(request: SdkChatRequest, at: OptionsAt): Languag
     tools:
       tools.length > 0
         ? [
-            ...tools.map((tool) => toolOf(tool, rules, names)),
-            ...deferred.map((tool) => ({ ...toolOf(tool, rules, names), ...isDeferred })),
+            ...tools.map((tool) =>
+              found !== null && tool.function?.name === findToolName
+                ? searchOf(tool, names)
+                : toolOf(tool, rules, names),
+            ),
+            // With items, a result contains the definitions that it found.
+            ...(found === null ? deferred : []).map((tool) => ({
+              ...toolOf(tool, rules, names),
+              ...isDeferred,
+            })),
           ]
         : null,
     toolChoice: tools.length > 0 ? toolChoiceOf(request.tool_choice, names) : null,
@@ -55,6 +65,42 @@ export function optionsFromChat(request: SdkChatRequest, at: OptionsAt): Languag
     reasoning: room.effort,
     providerOptions: ownOptions(request, at, room),
   })
+}
+
+/** The search tool as a search of the provider that the client executes, with the same arguments. */
+function searchOf(
+  { function: called }: SdkTool,
+  names: ToolNames,
+): NonNullable<LanguageModelV4CallOptions['tools']>[number] {
+  const { description, parameters } = called ?? {}
+  return {
+    type: 'provider',
+    id: 'openai.tool_search',
+    name: names.out(findToolName),
+    args: { execution: 'client', description: description ?? '', parameters: parameters ?? {} },
+  }
+}
+
+/** Returns the found tools by name, in the form in which a result of the provider's tool search defines them. */
+function definitionsOf(
+  deferred: readonly SdkTool[],
+  { rules, names }: OptionsAt,
+): ReadonlyMap<string, JsonObject> {
+  return new Map(
+    deferred.flatMap(({ function: called }) => {
+      if (!called) return []
+      const { name, description, parameters } = called
+      const definition: JsonObject = {
+        type: 'function',
+        name: names.out(name),
+        ...(description ? { description } : {}),
+        parameters: fitToolSchema((parameters ?? {}) as JsonValue, rules.plainSchemas),
+        strict: false,
+        defer_loading: true,
+      }
+      return [[name, definition] as const]
+    }),
+  )
 }
 
 /** A deferred tool has no cache mark: the provider rejects both on one tool. */
@@ -112,6 +158,7 @@ interface Asked {
   /** True if the model may make at most one tool call in a turn. */
   readonly oneCall: boolean
   readonly user: string | null
+  readonly request: SdkChatRequest
 }
 
 /** Options that the AI SDK does not unify, by provider. */
@@ -134,6 +181,15 @@ const ownWords: Readonly<Record<SdkKind, (requested: Asked) => Readonly<Record<s
     cohere: ({ budget }) => ({ thinking: budget === null ? null : { type: 'enabled', tokenBudget: budget } }),
     mistral: ({ oneCall }) => ({ parallelToolCalls: oneCall ? false : null }),
     azure: ({ oneCall, user }) => ({ parallelToolCalls: oneCall ? false : null, user }),
+    openai: ({ oneCall, user, request }) => ({
+      // Nothing is stored at OpenAI, so the thinking comes encrypted, and the conversation is sent whole.
+      store: false,
+      parallelToolCalls: oneCall ? false : null,
+      user,
+      promptCacheKey: request.prompt_cache_key ?? null,
+      promptCacheOptions: request.prompt_cache_options ? { mode: request.prompt_cache_options.mode } : null,
+      strictJsonSchema: request.response_format?.json_schema?.strict === true,
+    }),
   }
 
 function ownOptions(
@@ -147,8 +203,11 @@ function ownOptions(
       thinks: room.effort !== null && room.effort !== 'none',
       oneCall: request.parallel_tool_calls === false,
       user: request.user ?? null,
+      request,
     }),
   )
+  // The package asks for summaries where none is stated, and OpenAI refuses them to accounts that are not verified.
+  if (rules.hasItems === true) return { [rules.options]: { ...own, reasoningSummary: null } }
   return Object.keys(own).length === 0 ? null : { [rules.options]: own }
 }
 

@@ -1,5 +1,8 @@
+import { findToolName } from '@flotilla/protocol/findable-tools'
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import type { JsonObject } from '@flotilla/protocol/json-value'
 import type {
+  JSONValue,
   LanguageModelV4FilePart,
   LanguageModelV4Message,
   LanguageModelV4Prompt,
@@ -11,7 +14,7 @@ import { jsonLimits } from '@flotilla/protocol/limits'
 import { readJsonAsWritten, readJsonQuietly } from '@flotilla/foundation/intake'
 import { badRequest } from '../../formats/json-body.ts'
 import type { SdkMessage, SdkPart } from './chat-request.ts'
-import { reasoningParts, sealsOfCalls } from './sdk-reasoning.ts'
+import { reasoningOfCalls, reasoningParts, sealsOfCalls } from './sdk-reasoning.ts'
 import type { SdkRules } from './sdk-rules.ts'
 import type { ToolNames } from './tool-names.ts'
 
@@ -20,6 +23,14 @@ interface PromptAt {
   readonly names: ToolNames
   /** The deferred tools that results refer to; none if omitted. */
   readonly referredIn?: ReadonlyMap<SdkMessage, readonly string[]>
+  /** The definitions of found tools, if calls of the search tool are sent as items of the provider's tool search. */
+  readonly found?: ReadonlyMap<string, JsonObject> | null
+}
+
+interface At extends Required<PromptAt> {
+  readonly callNames: ReadonlyMap<string, string>
+  /** The found tools that a result of this conversation defines. */
+  readonly defined: ReadonlySet<string>
 }
 
 /**
@@ -27,9 +38,11 @@ interface PromptAt {
  */
 export function promptFromChat(
   messages: readonly SdkMessage[],
-  { rules, names, referredIn }: PromptAt,
+  { rules, names, referredIn = new Map(), found = null }: PromptAt,
 ): LanguageModelV4Prompt {
   const callNames = new Map<string, string>()
+  const defined = new Set(found === null ? [] : [...referredIn.values()].flat())
+  const at: At = { rules, names, referredIn, found, callNames, defined }
   const prompt: LanguageModelV4Message[] = []
   let notes: LanguageModelV4TextPart[] = []
   const endResults = () => {
@@ -51,12 +64,11 @@ export function promptFromChat(
         break
       case 'assistant':
         for (const call of message.tool_calls ?? []) callNames.set(call.id, call.function.name)
-        prompt.push(assistantMessage(message, rules, names))
+        prompt.push(assistantMessage(message, at))
         break
       case 'tool': {
-        const referred = referredIn?.get(message) ?? []
-        const result = toolResult(message, { rules, names, callNames, referred })
-        if (referred.length > 0) notes.push(noteOf(message, names))
+        const result = toolResult(message, at)
+        if (hasNote(message, at)) notes.push(noteOf(message, at))
         const before = prompt.at(-1)
         // The AI SDK expects the tool results of one turn in one message.
         if (before?.role === 'tool') before.content.push(result)
@@ -68,12 +80,27 @@ export function promptFromChat(
   return prompt
 }
 
-/** What a result says beside its references: the provider rejects text in a result with references. */
-function noteOf(
-  { tool_call_id: id, found_tools: found }: SdkMessage,
-  names: ToolNames,
-): LanguageModelV4TextPart {
-  return { type: 'text', text: `[Result of call ${names.id(id ?? '')}] ${found?.note ?? ''}` }
+/** Whether what a result says follows the results: neither references nor definitions can have text beside them. */
+function hasNote(message: SdkMessage, at: At): boolean {
+  return (at.referredIn.get(message) ?? []).length > 0 || isSearch(message.tool_call_id ?? '', at)
+}
+
+function isSearch(callId: string, { found, callNames }: At): boolean {
+  return found !== null && callNames.get(callId) === findToolName
+}
+
+function noteOf(message: SdkMessage, at: At): LanguageModelV4TextPart {
+  const { tool_call_id: id, found_tools: found } = message
+  const isReferred = (at.referredIn.get(message) ?? []).length > 0
+  const said = isReferred ? (found?.note ?? '') : textOf(message.content)
+  // A definition cannot have the mark of its result.
+  const mark = at.found === null ? {} : marked(markOfLast(message) ?? {}, at.rules)
+  return { type: 'text', text: `[Result of call ${at.names.id(id ?? '')}] ${said}`, ...mark }
+}
+
+function textOf(content: SdkMessage['content']): string {
+  if (typeof content === 'string') return content
+  return (content ?? []).map((part) => part.text ?? '').join('\n')
 }
 
 /** Splits instructions with cache marks into one message per part, because the AI SDK attaches marks to messages. */
@@ -81,7 +108,7 @@ function systemMessages(message: SdkMessage, rules: SdkRules): LanguageModelV4Me
   const { content } = message
   if (typeof content === 'string') return content === '' ? [] : [{ role: 'system', content }]
   const parts = (content ?? []).filter((part) => (part.text ?? '') !== '')
-  if (!parts.some((part) => part.cache_control)) {
+  if (!parts.some((part) => part.cache_control ?? part.prompt_cache_breakpoint)) {
     const text = parts.map((part) => part.text ?? '').join('\n\n')
     return text === '' ? [] : [{ role: 'system', content: text }]
   }
@@ -94,36 +121,44 @@ function asLateInstruction(message: LanguageModelV4Message): LanguageModelV4Mess
   return { role: 'user', content: [{ type: 'text', text: `[Instruction of the system] ${text}` }] }
 }
 
-function assistantMessage(message: SdkMessage, rules: SdkRules, names: ToolNames): LanguageModelV4Message {
-  const seals = sealsOfCalls(message.reasoning_details, rules)
+function assistantMessage(message: SdkMessage, at: At): LanguageModelV4Message {
+  const { rules, names } = at
+  const details = message.reasoning_details
+  const seals = sealsOfCalls(details, rules)
+  const thoughts = reasoningOfCalls(details, rules)
   const texts = partsOf(message.content, rules).filter((part) => part.type === 'text')
   const [firstText] = texts
   if (firstText && seals.text) firstText.providerOptions = seals.text
-  const calls = (message.tool_calls ?? []).map((call) => {
-    const own = seals.byCall.get(call.id)
-    return {
+  const calls = (message.tool_calls ?? []).flatMap((call) => {
+    const own = seals.byCall.get(call.id) ?? itemOptions(call, at)
+    const written = parsedInput(call.function.arguments)
+    const made = {
       type: 'tool-call' as const,
       toolCallId: names.id(call.id),
       toolName: names.out(call.function.name),
-      input: parsedInput(call.function.arguments),
+      input: isSearch(call.id, at) ? { arguments: written, call_id: names.id(call.id) } : written,
       ...(own ? { providerOptions: own } : marked(call, rules)),
     }
+    return [...(thoughts.get(call.id) ?? []), made]
   })
-  return {
-    role: 'assistant',
-    content: [...reasoningParts(message.reasoning_details, rules), ...texts, ...calls],
-  }
+  return { role: 'assistant', content: [...reasoningParts(details, rules), ...texts, ...calls] }
 }
 
-function toolResult(
-  message: SdkMessage,
-  at: {
-    rules: SdkRules
-    names: ToolNames
-    callNames: ReadonlyMap<string, string>
-    referred: readonly string[]
-  },
-): LanguageModelV4ToolResultPart {
+/**
+ * Returns what the provider expects beside a call: a search has an id of its own kind, and a tool that a search found is
+ * in a namespace of its own name.
+ */
+function itemOptions(
+  call: { readonly id: string; readonly function: { readonly name: string } },
+  at: At,
+): SharedV4ProviderOptions | null {
+  const { rules, names, defined } = at
+  if (isSearch(call.id, at)) return { [rules.options]: { itemId: `tsc_${names.id(call.id)}` } }
+  if (!defined.has(call.function.name)) return null
+  return { [rules.options]: { namespace: names.out(call.function.name) } }
+}
+
+function toolResult(message: SdkMessage, at: At): LanguageModelV4ToolResultPart {
   const id = message.tool_call_id ?? ''
   const name = at.callNames.get(id)
   if (name === undefined) throw badRequest(`messages: no tool call has the id ${id.slice(0, 100)}`)
@@ -131,9 +166,18 @@ function toolResult(
     type: 'tool-result',
     toolCallId: at.names.id(id),
     toolName: at.names.out(name),
-    output: at.referred.length > 0 ? references(at.referred, at.names) : outputOf(message, at.rules),
-    ...marked({ cache_control: message.cache_control ?? markOfLast(message) }, at.rules),
+    output: resultOf(message, at),
+    ...marked(message.cache_control ? message : (markOfLast(message) ?? {}), at.rules),
   }
+}
+
+function resultOf(message: SdkMessage, at: At): LanguageModelV4ToolResultPart['output'] {
+  const referred = at.referredIn.get(message) ?? []
+  if (isSearch(message.tool_call_id ?? '', at)) {
+    const tools = referred.flatMap((name) => at.found?.get(name) ?? [])
+    return { type: 'json', value: { tools } as JSONValue }
+  }
+  return referred.length > 0 ? references(referred, at.names) : outputOf(message, at.rules)
 }
 
 function references(referred: readonly string[], names: ToolNames): LanguageModelV4ToolResultPart['output'] {
@@ -146,9 +190,9 @@ function references(referred: readonly string[], names: ToolNames): LanguageMode
   }
 }
 
-/** Returns the cache mark of the last part, which covers the whole result. */
-function markOfLast({ content }: SdkMessage): SdkPart['cache_control'] {
-  return Array.isArray(content) ? content.at(-1)?.cache_control : null
+/** Returns the last part, whose cache mark covers the whole result. */
+function markOfLast({ content }: SdkMessage): SdkPart | null {
+  return Array.isArray(content) ? (content.at(-1) ?? null) : null
 }
 
 function outputOf(message: SdkMessage, rules: SdkRules): LanguageModelV4ToolResultPart['output'] {
@@ -227,9 +271,14 @@ function filePart(url: string, kind: string, rules: SdkRules): LanguageModelV4Fi
 
 /** Converts a client's cache mark, which asks the provider to cache the prompt up to the mark. */
 export function marked(
-  at: { readonly cache_control?: SdkPart['cache_control'] },
+  at: {
+    readonly cache_control?: SdkPart['cache_control']
+    readonly prompt_cache_breakpoint?: SdkPart['prompt_cache_breakpoint']
+  },
   rules: SdkRules,
 ): { providerOptions?: SharedV4ProviderOptions } {
+  if (rules.hasItems === true && at.prompt_cache_breakpoint)
+    return { providerOptions: { [rules.options]: { promptCacheBreakpoint: { mode: 'explicit' } } } }
   const mark = at.cache_control
   if (!mark) return {}
   const ttl = mark.ttl === undefined || mark.ttl === null ? {} : { ttl: mark.ttl }

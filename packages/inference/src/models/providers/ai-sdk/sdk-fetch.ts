@@ -118,7 +118,7 @@ async function answerFor(
   return { status, contentType, body: ReadableStream.from(body) }
 }
 
-/** Statuses by Anthropic's types of errors, for an error that replaces an answer with status 200. */
+/** Statuses by Anthropic's types and OpenAI's codes of errors, for an error that replaces an answer with status 200. */
 const statusByType: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   authentication_error: 401,
@@ -129,6 +129,12 @@ const statusByType: Readonly<Record<string, number>> = {
   rate_limit_error: 429,
   timeout_error: 504,
   overloaded_error: 529,
+  insufficient_quota: 429,
+  rate_limit_exceeded: 429,
+  context_length_exceeded: 400,
+  invalid_prompt: 400,
+  invalid_encrypted_content: 400,
+  model_not_found: 404,
 }
 const beginsAsError = /^\{(?:"type":"error",)?"error":/
 
@@ -138,7 +144,8 @@ function statusIn(text: string): number {
   const { error } = membersOf(readJsonQuietly(text, jsonLimits.packageAnswer))
   const { type, code } = membersOf(error)
   if (typeof code === 'number' && code >= 400 && code <= 599) return code
-  return (typeof type === 'string' ? statusByType[type] : undefined) ?? 500
+  const named = [code, type].find((one) => typeof one === 'string' && one in statusByType)
+  return statusByType[String(named)] ?? 500
 }
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -44,7 +44,26 @@ export function reasoningParts(details: unknown, rules: SdkRules): LanguageModel
   return parts
 }
 
-/** Whether the signature belongs to a call or text: Google signs these instead of thinking. */
+/** Returns the thinking that came between the calls of one answer, by the call behind it. Pure. */
+export function reasoningOfCalls(
+  details: unknown,
+  rules: SdkRules,
+): ReadonlyMap<string, LanguageModelV4ReasoningPart[]> {
+  const byCall = new Map<string, LanguageModelV4ReasoningPart[]>()
+  if (rules.hasItems !== true) return byCall
+  for (const { type, id, data } of ownDetails(details, rules)) {
+    if (type !== 'reasoning.encrypted' || !id || !data) continue
+    const parts = byCall.get(id) ?? []
+    parts.push({ type: 'reasoning', text: '', providerOptions: sealed(data, rules) })
+    byCall.set(id, parts)
+  }
+  return byCall
+}
+
+/**
+ * Whether the signature belongs to a call or text: Google signs these instead of thinking, and OpenAI's thinking may
+ * come between two calls.
+ */
 function isSealOfOther(detail: ReasoningDetail, rules: SdkRules): boolean {
   return Boolean(detail.id) || rules.options === 'google'
 }
@@ -74,7 +93,8 @@ function signed(signature: string, rules: SdkRules): SharedV4ProviderOptions {
 }
 
 function sealed(data: string, rules: SdkRules): SharedV4ProviderOptions {
-  const field = rules.options === 'bedrock' ? 'redactedContent' : 'redactedData'
+  const redacted = rules.options === 'bedrock' ? 'redactedContent' : 'redactedData'
+  const field = rules.hasItems === true ? encryptedField : redacted
   return { [rules.options]: { [field]: data } }
 }
 
@@ -93,7 +113,35 @@ export function sealIn(
   }
   return {
     signature: text('signature', 'thoughtSignature'),
-    sealed: text('redactedData', 'redactedContent'),
+    sealed: text('redactedData', 'redactedContent', encryptedField),
+  }
+}
+
+const encryptedField = 'reasoningEncryptedContent'
+
+/** Encrypted thinking of one answer, whose place depends on what follows it. */
+interface HeldThinking {
+  hold(sealed: string): void
+  /** Returns the thinking before a text (null) or a call. */
+  before(callId: string | null): readonly JsonObject[]
+}
+
+/**
+ * Thinking behind a call belongs to the next call, because the provider expects it back at this place. Thinking at the
+ * end of an answer is dropped: the provider rejects it without what it was for.
+ */
+export function createHeldThinking(rules: SdkRules): HeldThinking {
+  let held: string[] = []
+  let calls = 0
+  return {
+    hold: (sealed) => void held.push(sealed),
+    before(callId) {
+      const isBetween = callId !== null && calls > 0
+      if (callId !== null) calls++
+      const details = held.map((sealed) => detailOf({ sealed, ...(isBetween ? { callId } : {}), rules }))
+      held = []
+      return details
+    },
   }
 }
 

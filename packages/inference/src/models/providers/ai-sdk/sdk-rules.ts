@@ -1,7 +1,7 @@
 import type { StrictMode } from '../../formats/translate/strict-schema.ts'
 
 /** Providers that the mesh calls through their package of the AI SDK. */
-export type SdkKind = 'anthropic' | 'google' | 'mistral' | 'cohere' | 'bedrock' | 'azure'
+export type SdkKind = 'anthropic' | 'google' | 'mistral' | 'cohere' | 'bedrock' | 'azure' | 'openai'
 
 /** The differences between these providers in what they accept. */
 export interface SdkRules {
@@ -22,6 +22,8 @@ export interface SdkRules {
   readonly plainSchemas: boolean
   /** Whose rules of strict schemas apply. */
   readonly strictMode: StrictMode
+  /** True if a conversation is a list of items, as in OpenAI's Responses API, and not of messages. */
+  readonly hasItems?: true
 }
 
 const word = /^[a-zA-Z0-9_-]{1,64}$/
@@ -86,5 +88,16 @@ export const sdkRules: Readonly<Record<SdkKind, SdkRules>> = {
     imagesByUrl: true,
     plainSchemas: false,
     strictMode: 'openai',
+  },
+  openai: {
+    options: 'openai',
+    reasoningFormat: 'openai-responses-v1',
+    toolName: word,
+    toolId: word,
+    toolIdChars: 24,
+    imagesByUrl: true,
+    plainSchemas: false,
+    strictMode: 'openai',
+    hasItems: true,
   },
 }

@@ -1,0 +1,56 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Secret } from '@flotilla/egress/credentials'
+import { createAnswerFrames } from '../answer/answer-frames.ts'
+import type { Frame } from '../answer/event-lines.ts'
+import { unreadable } from '../answer/unreadable.ts'
+import { wireValues } from '../answer/wire-values.ts'
+import { membersOf } from '../claude/claude-message.ts'
+import { createItemsMender } from './items-mender.ts'
+
+/** Data of events that only keep a connection open. */
+const keepAlive = /^(?:ping|pong|heartbeat|keep-?alive|null|\{\s*\}|\[\s*\])?$/i
+/** The mark at the end of a stream that some proxies add, as chat completions have it. */
+const doneMark = /^\[?done\]?$/i
+
+/**
+ * Reads an answer of OpenAI's Responses API, whole or streamed, and writes it in the form that was asked for: the
+ * documented events, or one response at the end. A call of the provider's tool search becomes a call of `find_tools`, so
+ * that a conversation has one form for all providers. Throws the Problem `provider-unreadable`.
+ */
+export function createItemsWriter({
+  stream,
+  secrets = [],
+}: {
+  readonly stream: boolean
+  readonly secrets?: readonly Secret[]
+}) {
+  const frames = createAnswerFrames()
+  const mender = createItemsMender({ secrets })
+  let sequence = 0
+
+  function takeFrame({ event, data }: Frame): string {
+    const text = data.trim()
+    if (doneMark.test(text)) mender.sawDone()
+    if (keepAlive.test(text) || doneMark.test(text) || event === 'stray') return ''
+    return wireValues(text, secrets)
+      .flatMap(({ value, written }) => mender.take(value, { written: membersOf(written), event }))
+      .map((one) => (stream ? `data: ${JSON.stringify({ ...one, sequence_number: sequence++ })}\n\n` : ''))
+      .join('')
+  }
+
+  return {
+    take: (bytes: Uint8Array): string => frames.take(bytes).map(takeFrame).join(''),
+    end(): string {
+      const read = frames.end().map(takeFrame).join('')
+      if (!mender.hasAny()) {
+        const strange = mender.strange()
+        throw unreadable(strange === '' ? 'it has no events of a response' : `an object of ${strange}`)
+      }
+      const last = mender.end()
+      if (stream) return read + last.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')
+      const whole = mender.whole()
+      if (whole === null) throw new Problem('upstream-failed', { detail: 'the model ended its answer early' })
+      return JSON.stringify(whole)
+    },
+  }
+}
