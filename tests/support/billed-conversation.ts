@@ -1,4 +1,5 @@
 import { heartbeatApi, heartbeatEndpoints } from '@flotilla/protocol/heartbeat-api'
+import { asOpenAi } from './as-openai.ts'
 import type { CachingProvider, ScriptedAnswer, Wire } from './caching-provider.ts'
 import { startMesh } from './mesh-process.ts'
 import type { MeshProcess } from './mesh-process.ts'
@@ -22,6 +23,12 @@ export const wires: Readonly<
     model: 'openai/gpt-5.6',
     label: 'OpenAI GPT-5.6',
   },
+  'openai-items': {
+    kind: 'openai-compatible',
+    provider: 'bench',
+    model: 'gpt-5.4-mini',
+    label: 'OpenAI, Responses',
+  },
 }
 
 /** Settings of the mesh, and the models that the settings choose for a purpose, whose calls are billed too. */
@@ -42,12 +49,13 @@ export async function startBilledMesh(
   const { kind, provider } = wires[wire]
   const price = { input_per_mtok: 3, cached_input_per_mtok: 0.3, output_per_mtok: 15 }
   const billed = { context: windowTokens, price }
+  const openAi = wire === 'openai-items' ? await asOpenAi(`http://127.0.0.1:${port}`) : null
   const mesh = await startMesh({
-    environment: { FLOTILLA_LOG_LEVEL: 'warn' },
+    environment: { FLOTILLA_LOG_LEVEL: 'warn', ...openAi?.environment },
     settings: {
       ...settings,
       default_model: `${provider}/${model}`,
-      providers: { [provider]: { kind, base_url: `http://127.0.0.1:${port}/v1` } },
+      providers: { [provider]: { kind, base_url: openAi?.baseUrl ?? `http://127.0.0.1:${port}/v1` } },
       models: {
         ...chosen,
         ...Object.fromEntries(Object.values(chosen).map((name) => [name, billed])),
@@ -56,7 +64,12 @@ export async function startBilledMesh(
     },
   })
   await mesh.createWorker('worker', { budget: { daily_usd: 1000, monthly_usd: 30_000 } })
-  return mesh
+  if (openAi === null) return mesh
+  const stop = async () => {
+    await mesh.stop()
+    await openAi.close()
+  }
+  return { ...mesh, stop }
 }
 
 /** Runs one conversation with an agent and returns the bills of its model calls. */

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { anthropicPrices, openaiMarkPrices, openaiPrices } from './prompt-prices.ts'
 import type { PromptBill } from './prompt-prices.ts'
+import { refuseWrongItems, responsesEvents } from './responses-answers.ts'
 
 /** A scripted answer: a command to run, another call, or a text that ends the turn. */
 export type ScriptedAnswer =
@@ -21,8 +22,11 @@ export interface CachingProvider {
   close(): Promise<void>
 }
 
-/** `openai-marks` is OpenAI from GPT-5.6 on, which caches up to marks. */
-export type Wire = 'anthropic' | 'openai' | 'openai-marks'
+/**
+ * `openai-marks` is OpenAI from GPT-5.6 on, which caches up to marks; `openai-items` is OpenAI's Responses API, beside
+ * its chat completions.
+ */
+export type Wire = 'anthropic' | 'openai' | 'openai-marks' | 'openai-items'
 
 export type Body = Readonly<Record<string, unknown>>
 
@@ -30,6 +34,7 @@ const pricesOf = {
   anthropic: anthropicPrices,
   openai: openaiPrices,
   'openai-marks': openaiMarkPrices,
+  'openai-items': openaiPrices,
 } as const
 
 /** A provider on loopback that plays a script and bills each prompt according to its cached part. */
@@ -55,10 +60,13 @@ export async function startCachingProvider(
     bodies.push(body)
     const refusal = refuses(body)
     if (refusal !== null) throw new Error(refusal)
+    const hasItems = request.url?.endsWith('/responses') === true
+    if (hasItems) refuseWrongItems(body)
     const bill = prices.bill(body)
     bills.push(bill)
     const said = { answer: next(body), round: (rounds += 1), bill }
-    const events = wire === 'anthropic' ? anthropicEvents(said) : openaiEvents(said)
+    const events =
+      wire === 'anthropic' ? anthropicEvents(said) : hasItems ? itemEvents(said, body) : openaiEvents(said)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(events.join(''))
   }
@@ -67,7 +75,12 @@ export async function startCachingProvider(
     answer(request, response).catch((error: unknown) => {
       response.writeHead(400, { 'content-type': 'application/json' })
       const message = error instanceof Error ? error.message : String(error)
-      response.end(JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } }))
+      response.end(
+        JSON.stringify({
+          type: 'error',
+          error: { type: 'invalid_request_error', param: pathIn(message), message },
+        }),
+      )
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -85,6 +98,12 @@ export async function startCachingProvider(
         server.closeAllConnections()
       }),
   }
+}
+
+/** OpenAI names the place of what it refuses. */
+function pathIn(message: string): string | null {
+  if (/'tool_search'/.test(message)) return 'tools[0].type'
+  return /namespace/.test(message) ? 'input[3].namespace' : null
 }
 
 interface Said {
@@ -156,6 +175,21 @@ function openaiEvents({ answer, round, bill }: Said): readonly string[] {
     event({ choices: [], usage }),
     'data: [DONE]\n\n',
   ]
+}
+
+function itemEvents({ answer, round, bill }: Said, body: Body): readonly string[] {
+  const usage = {
+    input_tokens: bill.tokens,
+    input_tokens_details: { cached_tokens: bill.read, cache_write_tokens: bill.written },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: bill.tokens + outputTokens,
+  }
+  const said =
+    'words' in answer
+      ? answer
+      : { name: nameOf(answer), input: JSON.parse(argumentsOf(answer)) as unknown, id: `call_${round}` }
+  return responsesEvents(said, { body, usage, id: `resp_${round}` })
 }
 
 type ScriptedCall = Exclude<ScriptedAnswer, { readonly words: string }>

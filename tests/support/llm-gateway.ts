@@ -22,6 +22,7 @@ import { silentLog } from '../../packages/foundation/src/platform/log.ts'
 import { systemClock } from '../../packages/foundation/src/platform/system-clock.ts'
 import { freeShares } from './free-shares.ts'
 import { aModelPath } from './model-harness.ts'
+import { asOpenAi } from './as-openai.ts'
 import type { LlmUpstream } from './llm-upstream.ts'
 import type { WireKind } from './model-wires.ts'
 import { startWireUpstream } from './wire-upstream.ts'
@@ -65,6 +66,7 @@ export async function startLlmGateway(
   } = {},
 ): Promise<LlmGatewayUnderTest> {
   const upstream = await startWireUpstream(wire)
+  const openAi = wire === 'responses' ? await asOpenAi(upstream.baseUrl) : null
   const provider = model.slice(0, model.indexOf('/'))
   const known = ['anthropic', 'google', 'mistral', 'cohere', 'bedrock', 'azure'].includes(provider)
   const kind = known ? provider : 'openai-compatible'
@@ -73,11 +75,17 @@ export async function startLlmGateway(
     key: 'sk-upstream-key-0123456789',
     agentModel: model,
     readOnLimits: { maxMs: 200 },
+    ...(openAi === null ? {} : { proxies: openAi.proxies }),
     ...(options.dailyUsd === undefined ? {} : { dailyUsd: options.dailyUsd }),
     settings: {
       default_model: model,
       providers: {
-        [provider]: { kind, base_url: upstream.baseUrl, api_key: 'openai_api_key', ...region },
+        [provider]: {
+          kind,
+          base_url: openAi?.baseUrl ?? upstream.baseUrl,
+          api_key: 'openai_api_key',
+          ...region,
+        },
       },
       models: { [model]: { price, ...options.modelSettings } },
       agents: { scout: { models: options.models ?? [] } },
@@ -130,6 +138,7 @@ export async function startLlmGateway(
       await server.close()
       await parts.close()
       await upstream.close()
+      await openAi?.close()
     },
   }
 }

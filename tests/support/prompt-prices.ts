@@ -164,12 +164,17 @@ function blocksOf(body: Members, { mark: member }: MarkRules): readonly Block[] 
   return blocks
 }
 
-/** OpenAI: the longest prefix that an earlier request also had, from 1,024 tokens in steps of 128. */
+/**
+ * OpenAI: the longest prefix that an earlier request also had, from 1,024 tokens in steps of 128. A result of a tool
+ * search contains the definitions that it found.
+ */
 export function openaiPrices(): PricedPrompts {
   const seen: Buffer[] = []
   return {
     bill(body) {
-      const text = ['tools', 'messages'].map((name) => JSON.stringify(body[name] ?? [])).join('')
+      const text = ['tools', 'messages', 'input']
+        .map((name) => (name in body ? JSON.stringify(body[name]) : ''))
+        .join('')
       const prompt = Buffer.from(text)
       const shared = Math.max(0, ...seen.map((before) => sharedBytes(before, prompt)))
       seen.push(prompt)

@@ -38,7 +38,11 @@ const refusals: Readonly<Record<string, readonly [number, string, Record<string,
 export async function startWireUpstream(kind: WireKind): Promise<LlmUpstream> {
   const wire = wires[kind]
   const upstream = await startLlmUpstream()
-  upstream.answerWith((call, response) => answer(wire, call, response))
+  upstream.answerWith((call, response) => {
+    // OpenAI itself has both APIs.
+    const isChat = kind === 'responses' && call.path.endsWith('/chat/completions')
+    return answer(isChat ? wires.openai : wire, call, response)
+  })
   return upstream
 }
 

@@ -54,6 +54,7 @@ export const members: Readonly<Record<string, Member>> = {
       'tool_search',
       'tool_search_call',
       'tool_search_output',
+      'namespace',
     ],
     of: 'messages',
   },

@@ -9,7 +9,7 @@ import { readRefusal } from './read-refusal.ts'
 
 /** Words that reject a member itself, and not the value of a required member. */
 const refusing =
-  /unsupported|not (?:currently )?support|n't support|unrecogni[sz]ed|unknown (?:parameter|field|argument|name|property|variant)|extra inputs? (?:is|are) not permitted|extra_forbidden|unexpected (?:keyword|field|property|message role|role)|not (?:allowed|permitted|accepted|available)|deprecated|additional propert|cannot (?:both )?be (?:both )?(?:used|set|specified)|can only be (?:used|set)|may only be|only the default|no such (?:field|parameter)|does not (?:accept|take)|is not a valid (?:parameter|role)|invalid (?:parameter|role)|only allowed when|requires --enable|not match any of the expected tags|not found in available tools|no corresponding tool definition/gi
+  /unsupported|not (?:currently )?support|n't support|unrecogni[sz]ed|unknown (?:parameter|field|argument|name|property|variant)|extra inputs? (?:is|are) not permitted|extra_forbidden|unexpected (?:keyword|field|property|message role|role)|not (?:allowed|permitted|accepted|available)|deprecated|additional propert|cannot (?:both )?be (?:both )?(?:used|set|specified)|can only be (?:used|set)|may only be|only the default|no such (?:field|parameter)|does not (?:accept|take)|is not a valid (?:parameter|role)|invalid (?:parameter|role)|only allowed when|requires --enable|not match any of the expected tags|not found in available tools|no corresponding tool definition|invalid value: (?='tool_search)|missing namespace/gi
 
 /** Words that reject the name of a member, whatever its value is. */
 const refusingNames =
@@ -46,7 +46,8 @@ export function refusedMember(
   const places = Object.entries(members).flatMap(([name, member]) => {
     const isThere = !lost.has(name) && !lost.has(member.becomes ?? '') && hasMember(request, name)
     if (!isThere || (member.becomes !== undefined && !refusesName(text, codes, member.becomes))) return []
-    const at = path === '' ? placeInWords(member, search) : isAtPath(name, member, path) ? 0 : -1
+    const isInWords = path === '' || (name === 'defer_loading' && itemOfSearch.test(path))
+    const at = isInWords ? placeInWords(member, search) : isAtPath(name, member, path) ? 0 : -1
     return at === -1 ? [] : [{ name, at }]
   })
   return places.toSorted((a, b) => a.at - b.at)[0]?.name ?? null
@@ -108,6 +109,9 @@ function isAtPath(name: string, { named, of }: Member, path: string): boolean {
   const holder = of === 'functions' ? String.raw`tools\.\d+(?:\.(?:function|custom))?` : itemOfMessages
   return new RegExp(String.raw`^${holder}\.${name}$`).test(path)
 }
+
+/** OpenAI names the item of its tool search by its place, and the member in words. */
+const itemOfSearch = /^(?:tools|input)(?:\.|$)/
 
 /** Matches the path of a message, of a part of its content, of a system text or of a tool. */
 const itemOfMessages = String.raw`(?:messages|system|tools)\.\d+(?:\.(?:content|function)(?:\.\d+)?)?`
