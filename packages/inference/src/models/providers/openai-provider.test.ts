@@ -1,0 +1,212 @@
+import { headers } from '@flotilla/protocol/headers'
+import OpenAI from 'openai'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { doorTokenOfScout, startLlmGateway } from '../../../../../tests/support/llm-gateway.ts'
+import { answerStream, answerWhole } from '../../../../../tests/support/llm-upstream.ts'
+import { wires } from '../../../../../tests/support/model-wires.ts'
+import { weatherCall } from '../../../../../tests/support/wire-upstream.ts'
+
+const tools = [
+  { type: 'function', function: { name: 'get_weather', parameters: { type: 'object', properties: {} } } },
+]
+
+async function aGateway(model: string) {
+  const gateway = await startLlmGateway('responses', `openai/${model}`)
+  onTestFinished(() => gateway.close())
+  const ask = async (body: object = {}, token = doorTokenOfScout) => {
+    const reply = await fetch(`${gateway.rootUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        [headers.runId]: 'run_0000000000000001',
+        [headers.runFence]: '1',
+      },
+      body: JSON.stringify({
+        model: `openai/${model}`,
+        messages: [{ role: 'user', content: 'hi' }],
+        max_tokens: 100,
+        ...body,
+      }),
+    })
+    return { status: reply.status, text: await reply.text() }
+  }
+  const paths = () => gateway.upstream.calls.map(({ path }) => path)
+  return { gateway, ask, paths, last: () => gateway.upstream.calls.at(-1)?.body ?? {} }
+}
+
+const chat = '/v1/chat/completions'
+const items = '/v1/responses'
+
+describe('the API by which OpenAI is asked', () => {
+  test.each<[model: string, who: 'agent' | 'program', body: object, path: string]>([
+    ['gpt-5-mini', 'agent', { tools }, items],
+    ['gpt-5.4', 'agent', { tools, stream: true }, items],
+    ['o4-mini', 'agent', { tools }, items],
+    ['gpt-5-mini', 'agent', {}, chat],
+    ['gpt-4o', 'agent', { tools }, chat],
+    ['gpt-5-chat-latest', 'agent', { tools }, chat],
+    ['gpt-5-search-api', 'agent', { tools }, chat],
+    ['gpt-5-mini', 'program', { tools }, chat],
+    ['gpt-5-pro', 'program', {}, items],
+    ['o3-pro', 'agent', {}, items],
+    ['gpt-5.1-codex-max', 'program', { tools, stream: true }, items],
+    ['codex-mini-latest', 'agent', {}, items],
+    ...[
+      { stop: 'x' },
+      { seed: 1 },
+      { logprobs: true },
+      { n: 2 },
+      { presence_penalty: 1 },
+      { max_tokens: 9 },
+    ].map((more): [string, 'agent', object, string] => ['gpt-5-mini', 'agent', { tools, ...more }, chat]),
+  ])('%s is asked by the %s with %j at %s', async (model, who, body, path) => {
+    const { ask, paths } = await aGateway(model)
+    const { status, text } = await ask(body, who === 'agent' ? doorTokenOfScout : 'scout')
+    expect({ status, paths: paths() }).toEqual({ status: 200, paths: [path] })
+    expect(text).toContain('Hello')
+  })
+
+  test('a parameter that the only API of a model lacks is refused before the provider', async () => {
+    const { ask, paths } = await aGateway('gpt-5-pro')
+    for (const [name, body] of Object.entries({ stop: { stop: 'x' }, n: { n: 2 }, seed: { seed: 7 } })) {
+      const { status, text } = await ask(body, 'scout')
+      expect(status).toBe(400)
+      expect(text).toContain(`${name}: gpt-5-pro has only OpenAI's Responses API`)
+    }
+    expect(paths()).toEqual([])
+  })
+
+  test('official clients get a whole answer and a stream from a model that has only the Responses API', async () => {
+    const { gateway } = await aGateway('gpt-5-pro')
+    const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
+    const model = 'openai/gpt-5-pro'
+    const messages = [{ role: 'user' as const, content: 'weather' }]
+    const whole = await client.chat.completions.create({ model, messages, tools: tools as never })
+    const streamed = await client.chat.completions
+      .stream({ model, messages, tools: tools as never, stream_options: { include_usage: true } })
+      .finalChatCompletion()
+    for (const answer of [whole, streamed]) {
+      expect(answer.choices[0]).toMatchObject({
+        finish_reason: 'tool_calls',
+        message: {
+          content: 'I look.',
+          tool_calls: [{ id: weatherCall.id, function: { name: 'get_weather' } }],
+        },
+      })
+      expect(answer.usage).toMatchObject({
+        prompt_tokens: 12,
+        completion_tokens: 30,
+        prompt_tokens_details: { cached_tokens: 4 },
+        completion_tokens_details: { reasoning_tokens: 8 },
+      })
+    }
+  })
+
+  test('thinking of the Responses API and found tools are not sent with a chat completion', async () => {
+    const { ask, last } = await aGateway('gpt-5.4')
+    const sealed = { type: 'reasoning.encrypted', data: 'x', format: 'openai-responses-v1', from: 'openai' }
+    const call = { id: 'call_1', type: 'function', function: { name: 'find_tools', arguments: '{}' } }
+    const messages = [
+      { role: 'user', content: 'So: hi' },
+      { role: 'assistant', content: null, tool_calls: [call], reasoning_details: [sealed] },
+      { role: 'tool', tool_call_id: 'call_1', content: 'none', found_tools: { names: ['a'], note: '' } },
+    ]
+    const deferred_tools = [{ type: 'function', function: { name: 'a', parameters: {} } }]
+    expect((await ask({ messages, tools, deferred_tools, stop: 'x' })).status).toBe(200)
+    expect(JSON.stringify(last())).not.toMatch(/reasoning_details|found_tools|deferred_tools/)
+  })
+
+  test('thinking comes back through the Messages API too, bound to its provider', async () => {
+    const { gateway, last } = await aGateway('gpt-5-mini')
+    const anthropicTools = [{ name: 'get_weather', input_schema: { type: 'object' } }]
+    const ask = async (messages: object[]) => {
+      const reply = await fetch(`${gateway.rootUrl}/v1/messages`, {
+        method: 'POST',
+        headers: { 'x-api-key': 'scout', 'content-type': 'application/json' },
+        body: JSON.stringify({
+          model: 'openai/gpt-5-mini',
+          max_tokens: 100,
+          messages,
+          tools: anthropicTools,
+        }),
+      })
+      return (await reply.json()) as { content: { type: string; data?: string }[] }
+    }
+    const { content } = await ask([{ role: 'user', content: 'plan' }])
+    expect(content.map(({ type }) => type)).toContain('redacted_thinking')
+    const results = [{ type: 'tool_result', tool_use_id: weatherCall.id, content: 'sunny' }]
+    await ask([
+      { role: 'user', content: 'plan' },
+      { role: 'assistant', content },
+      { role: 'user', content: results },
+    ])
+    expect(JSON.stringify(last()['input'])).toContain('"encrypted_content":"c2lnbmVkLWJ5LW1l"')
+  })
+})
+
+describe('an API that OpenAI refuses for a model', () => {
+  const refuse = (at: string, message: string, status: number) => async (path: string) => {
+    const { ask, paths, gateway } = await aGateway(path)
+    gateway.upstream.answerWith((call, response) => {
+      if (call.path === at) {
+        response.writeHead(status, { 'content-type': 'application/json' })
+        return void response.end(
+          JSON.stringify({ error: { message, type: 'invalid_request_error', code: null } }),
+        )
+      }
+      if (call.path === chat)
+        return call.body['stream'] === true ? answerStream(call, response) : answerWhole(response)
+      response.writeHead(200, { 'content-type': 'application/json' })
+      return void response.end(JSON.stringify(wires.responses.whole({ text: 'Hello there' })))
+    })
+    return { ask, paths }
+  }
+
+  test.each([
+    [404, 'This model is only supported in v1/responses and not in v1/chat/completions.'],
+    [
+      404,
+      'This is not a chat model and thus not supported in the v1/chat/completions endpoint. Did you mean to use v1/completions?',
+    ],
+    [
+      400,
+      'Function tools with reasoning_effort are not supported for gpt-9-mini in /v1/chat/completions. Please use /v1/responses instead.',
+    ],
+  ])(
+    'a model without chat completions is asked by the other API, then at once: %i %s',
+    async (status, message) => {
+      const { ask, paths } = await refuse(chat, message, status)('some-model')
+      expect((await ask({ tools }, 'scout')).text).toContain('Hello there')
+      expect((await ask({ tools }, 'scout')).status).toBe(200)
+      expect(paths()).toEqual([chat, items, items])
+    },
+  )
+
+  test.each([
+    [
+      401,
+      'You have insufficient permissions for this operation. Missing scopes: api.responses.write. Check that you have the correct role in your organization.',
+    ],
+    [400, "The requested model 'gpt-9' is not supported with the Responses API."],
+  ])(
+    'a key or model without the Responses API is asked by chat completions, then at once: %i',
+    async (status, message) => {
+      const { ask, paths } = await refuse(items, message, status)('gpt-9')
+      expect((await ask({ tools })).text).toContain('Hello there')
+      expect((await ask({ tools })).status).toBe(200)
+      expect(paths()).toEqual([items, chat, chat])
+    },
+  )
+
+  test('a refusal that quotes the caller, and any other, is the answer', async () => {
+    const message = 'This model is only supported in v1/responses and not in v1/chat/completions.'
+    const quoting = await refuse(chat, message, 404)('some-model')
+    const messages = [{ role: 'user', content: `Explain: ${message}` }]
+    expect((await quoting.ask({ messages }, 'scout')).status).toBeGreaterThanOrEqual(400)
+    expect(quoting.paths()).toEqual([chat])
+    const pro = await refuse(items, 'Missing scopes: api.responses.write', 401)('gpt-5-pro')
+    expect((await pro.ask({})).status).toBeGreaterThanOrEqual(400)
+    expect(pro.paths()).toEqual([items])
+  })
+})
