@@ -9,15 +9,18 @@ import { wires } from '../support/model-wires.ts'
 import { runAgentAt } from './agent-loop.ts'
 import { bedrockStreams } from './bedrock-rows.ts'
 import type { BinaryOddity } from './bedrock-rows.ts'
+import { itemsOddities } from './items-rows.ts'
 import { nativeOddities } from './native-rows.ts'
 
 const models = {
   anthropic: 'anthropic/claude-sonnet-4-5',
   google: 'google/gemini-2.5-flash',
   bedrock: 'bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0',
+  // This model has no chat completions.
+  responses: 'openai/gpt-5.1-codex',
 } as const
 
-describe.each(['anthropic', 'google', 'bedrock'] as const)('an odd answer on the wire of %s', (kind) => {
+describe.each(Object.keys(models) as (keyof typeof models)[])('an odd answer on the wire of %s', (kind) => {
   const wire = wires[kind]
   let gateway: LlmGatewayUnderTest
   beforeAll(async () => {
@@ -28,7 +31,7 @@ describe.each(['anthropic', 'google', 'bedrock'] as const)('an odd answer on the
   // An account without credit keeps the model shut until the owner enters a key.
   beforeEach(() => gateway.newKey())
 
-  const rows: readonly BinaryOddity[] = [...nativeOddities, ...bedrockStreams].filter(
+  const rows: readonly BinaryOddity[] = [...nativeOddities, ...itemsOddities, ...bedrockStreams].filter(
     (row) => row.kind === kind,
   )
   test.each(rows)(
@@ -36,7 +39,7 @@ describe.each(['anthropic', 'google', 'bedrock'] as const)('an odd answer on the
     async (oddity) => {
       const made: unknown[] = []
       gateway.upstream.answerWith((call, response) => {
-        const isAnswered = /"tool_result"|"functionResponse"|"toolResult"/.test(JSON.stringify(call.body))
+        const isAnswered = /"tool_result"|"functionResponse"|"toolResult"|"function_call_output"/.test(JSON.stringify(call.body))
         const { contentType = wire.streamType } = isAnswered ? {} : oddity
         response.writeHead(200, { 'content-type': contentType })
         if (!isAnswered) return void response.end(oddity.wire)

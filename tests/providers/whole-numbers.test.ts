@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { startLlmGateway } from '../support/llm-gateway.ts'
 import { wires } from '../support/model-wires.ts'
 
-const kinds = ['openai', 'anthropic', 'google', 'mistral', 'cohere', 'bedrock', 'azure'] as const
+const kinds = ['openai', 'anthropic', 'google', 'mistral', 'cohere', 'bedrock', 'azure', 'responses'] as const
 const models = {
   openai: 'lab/m',
   anthropic: 'anthropic/claude-haiku-4-5',
@@ -11,6 +11,7 @@ const models = {
   cohere: 'cohere/command-a-03-2025',
   bedrock: 'bedrock/anthropic.claude-sonnet-4-20250514-v1:0',
   azure: 'azure/gpt-4o',
+  responses: 'openai/gpt-5.1-codex',
 } as const
 
 const written = '9007199254740993'

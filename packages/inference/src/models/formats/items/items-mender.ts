@@ -233,6 +233,8 @@ export function createItemsMender({ secrets }: { readonly secrets: readonly Secr
     if (what === undefined) return null
     isRefused ||= what === 'refusal'
     const kind = what.startsWith('reasoning') ? 'thinking' : what.startsWith('function') ? 'call' : 'message'
+    const closedOne = byId.get(at.id) ?? (phase === 'done' ? byPlace.get(at.place) : undefined)
+    if (closedOne?.isDone === true && closedOne.kind === kind) return []
     const item = found(kind, at)
     if (kind === 'call') named(item, value)
     return phase === 'delta' ? saidIn(item, part, text ?? '') : rest(item, part, text ?? '')
