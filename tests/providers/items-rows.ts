@@ -297,5 +297,5 @@ export const itemsOddities: readonly NativeOddity[] = [
       completed(),
     { text: 'Hello', thought: 'One.\n\nTwo.', end: 'stop' },
   ),
-  items('the answer is empty', created + completed(), { text: '', end: 'stop' }),
+  items('the answer is empty', created + completed(), { problem: 'model-failed' }),
 ]

@@ -39,7 +39,9 @@ describe.each(Object.keys(models) as (keyof typeof models)[])('an odd answer on 
     async (oddity) => {
       const made: unknown[] = []
       gateway.upstream.answerWith((call, response) => {
-        const isAnswered = /"tool_result"|"functionResponse"|"toolResult"|"function_call_output"/.test(JSON.stringify(call.body))
+        const isAnswered = /"tool_result"|"functionResponse"|"toolResult"|"function_call_output"/.test(
+          JSON.stringify(call.body),
+        )
         const { contentType = wire.streamType } = isAnswered ? {} : oddity
         response.writeHead(200, { 'content-type': contentType })
         if (!isAnswered) return void response.end(oddity.wire)

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createNormalWriter } from '../../packages/inference/src/models/formats/answer/normal-reply.ts'
 import { startLlmGateway } from '../support/llm-gateway.ts'
 import type { LlmGatewayUnderTest } from '../support/llm-gateway.ts'
+import { itemsOddities } from './items-rows.ts'
 import { nativeOddities } from './native-rows.ts'
 import type { NativeOddity } from './native-events.ts'
 import { done, end, hello, whole } from './oddity.ts'
@@ -13,6 +14,7 @@ const models = {
   anthropic: 'anthropic/claude-sonnet-4-5',
   google: 'google/gemini-2.5-flash',
   bedrock: 'bedrock/anthropic.claude-sonnet-4-20250514-v1:0',
+  responses: 'openai/gpt-5.1-codex',
 } as const
 
 /** An answer of either surface in one form, without ids: what a client learns from it. */
@@ -97,7 +99,7 @@ function learnedFromMessage(message: {
   }
 }
 
-describe.each(['anthropic', 'google', 'bedrock'] as const)('answers of %s, whole and streamed', (kind) => {
+describe.each(Object.keys(models) as (keyof typeof models)[])('answers of %s, whole and streamed', (kind) => {
   let gateway: LlmGatewayUnderTest
   beforeAll(async () => {
     const price = { input_per_mtok: 0.001, output_per_mtok: 0.001 }
@@ -135,7 +137,7 @@ describe.each(['anthropic', 'google', 'bedrock'] as const)('answers of %s, whole
     })
   }
 
-  const rows = nativeOddities.filter((row) => row.kind === kind)
+  const rows = [...nativeOddities, ...itemsOddities].filter((row) => row.kind === kind)
   const forms = ['text/event-stream', 'application/json', 'text/plain; charset=utf-8', ''] as const
   test.skipIf(rows.length === 0).each(rows.flatMap((row) => forms.map((type) => ({ ...row, type }))))(
     'a stream of type "$type" is read as a stream and as a whole answer, where $what',

@@ -32,8 +32,11 @@ export function chatFromResult(
       if (seal.signature) details.push(detailOf({ sealed: seal.signature, rules }))
     } else if (part.type === 'reasoning') {
       thought += part.text
-      if (rules.hasItems === true && seal.sealed) thinking.hold(seal.sealed)
-      else details.push(detailOf({ text: part.text, ...seal, index: details.length, rules }))
+      const isHeld = rules.hasItems === true && seal.sealed !== null
+      if (isHeld) thinking.hold(seal.sealed ?? '')
+      const own = isHeld ? noSeal : seal
+      if (!isHeld || part.text !== '')
+        details.push(detailOf({ text: part.text, ...own, index: details.length, rules }))
     } else if (part.type === 'tool-call' && part.providerExecuted !== true) {
       details.push(...thinking.before(part.toolCallId))
       const call = { name: names.back(part.toolName), arguments: unmarked(part.input) }
