@@ -175,6 +175,9 @@ qianfan | 401 | key | {"error_code":110,"error_msg":"Access token invalid or no 
 tencent | 429 | rate | {"Response":{"Error":{"Code":"RequestLimitExceeded","Message":"Your current request times exceed the limit."},"RequestId":"r"}}
 nobody | 500 | null | <html><h1>Internal error</h1></html>
 nobody | 400 | null | {"error":{"message":"max_tokens must be at least 1"}}
+openai | 400 | history/thinking | {"error":{"message":"The encrypted content gAAA...DQ== could not be verified.","type":"invalid_request_error","param":null,"code":"invalid_encrypted_content"}}
+openai | 400 | history/thinking | {"error":{"message":"The encrypted content for item rs_0f26baa4a8bfec6b0169326d7c20a8819499e6d836076cc00b could not be verified. Reason: Encrypted content could not be decrypted or parsed.","type":"invalid_request_error"}}
+openai | 400 | history/thinking | {"error":{"message":"Item 'rs_1' of type 'reasoning' was provided without its required following item.","type":"invalid_request_error","param":"input"}}
 openai | 400 | history/message | {"error":{"message":"Invalid value at messages[3].weird: something is wrong"}}
 nobody | 404 | null | {"error":{"message":"no"}}
 anthropic | 400 | history/tools | {"type":"error","error":{"type":"invalid_request_error","message":"messages.8: ´tool_use´ ids were found without ´tool_result´ blocks immediately after: toolu_01. Each ´tool_use´ block must have a corresponding ´tool_result´ block in the next message."}}
