@@ -1,7 +1,5 @@
 import { deferredToolLimits } from '@flotilla/protocol/deferred-tools'
 import { headers } from '@flotilla/protocol/headers'
-import type { ChatCompletionFunctionTool } from 'openai/resources/chat/completions'
-import type { FunctionTool } from 'openai/resources/responses/responses'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { doorTokenOfScout, startLlmGateway } from '../../../../../tests/support/llm-gateway.ts'
 import type { WireKind } from '../../../../../tests/support/model-wires.ts'
@@ -48,7 +46,7 @@ async function ask(at: { wire: WireKind; model: string; body?: object; token?: s
 }
 
 const asReferences = /"tool_reference".*"defer_loading":true|"defer_loading":true.*"tool_reference"/
-const members = /deferred_tools|found_tools|tool_reference|defer_loading/
+const members = /deferred_tools|found_tools|tool_reference|tool_search|defer_loading/
 
 describe('found tools', () => {
   test('found tools are sent as references to the models that Anthropic documents', async () => {
@@ -65,7 +63,23 @@ describe('found tools', () => {
     }
   })
 
+  test.each(['gpt-5.4', 'gpt-5.4-mini-2026-03-17', 'gpt-5.6-sol', 'gpt-6-luna', 'gpt-5.4-pro'])(
+    'found tools are sent as items of a tool search to %s, which OpenAI documents',
+    async (model) => {
+      const { status, sent } = await ask({ wire: 'responses', model: `openai/${model}` })
+      expect(status).toBe(200)
+      expect(sent).toMatch(/"tool_search_call".*"tool_search_output".*"defer_loading":true/)
+      expect(sent).not.toContain('call_tool')
+    },
+  )
+
   test.each<{ wire: WireKind; model: string; token?: string }>([
+    { wire: 'responses', model: 'openai/gpt-5-mini' },
+    { wire: 'responses', model: 'openai/gpt-4o' },
+    { wire: 'responses', model: 'openai/gpt-5.4-chat-latest' },
+    { wire: 'responses', model: 'openai/gpt-5.4', token: 'scout' },
+    // A server that only speaks OpenAI's chat completions.
+    { wire: 'openai', model: 'openai/gpt-5.4' },
     { wire: 'anthropic', model: 'anthropic/claude-3-5-haiku-20241022' },
     { wire: 'anthropic', model: 'anthropic/kimi-k2' },
     { wire: 'bedrock', model: 'bedrock/anthropic.claude-sonnet-4-20250514-v1:0' },
@@ -123,12 +137,4 @@ describe('found tools', () => {
     expect(answer).toContain('names')
     expect(sent).toBe('null')
   })
-})
-
-test('OpenAI has deferred tools in its Responses API, and not in chat completions, by which agents call it', () => {
-  const member = 'defer_loading'
-  const inResponses: keyof FunctionTool = member
-  // @ts-expect-error -- when OpenAI adds the member to chat completions, agents can use it
-  const inChat: keyof ChatCompletionFunctionTool | keyof ChatCompletionFunctionTool['function'] = member
-  expect(inChat).toBe(inResponses)
 })

@@ -59,10 +59,12 @@ const rulesByHost: readonly (readonly [RegExp, ThinkingRule])[] = [
   ],
 ]
 
+const openAiFormat = 'openai-responses-v1'
+
 const formatsByFamily: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^anthropic\//, ['anthropic-claude-v1']],
   [/^google\//, ['google-gemini-v1']],
-  [/^openai\//, ['openai-responses-v1', 'azure-openai-responses-v1']],
+  [/^openai\//, [openAiFormat, 'azure-openai-responses-v1']],
   [/^x-ai\//, ['xai-responses-v1']],
 ]
 
@@ -106,8 +108,9 @@ function takesAnyOrder(at: Parameters<typeof historyRulesOf>[0]): boolean {
 
 function thinkingRule(at: Parameters<typeof historyRulesOf>[0]): ThinkingRule {
   // Adapters of other kinds select thinking by its format themselves; the scripted provider reads no thinking.
-  // OpenAI gets its own back in calls by its Responses API; calls by chat completions lose it in the adapter.
-  if (at.kind !== 'openai-compatible' || isOpenAi(at.baseUrl)) return { takes: 'all' }
+  if (at.kind !== 'openai-compatible') return { takes: 'all' }
+  // Calls by its Responses API return its own thinking; from calls by chat completions the adapter removes it.
+  if (isOpenAi(at.baseUrl)) return { takes: 'details', formats: [openAiFormat] }
   if (at.takesDetails) {
     const family = formatsByFamily.find(([models]) => models.test(at.model))
     return { takes: 'details', formats: ['unknown', ...(family?.[1] ?? [])] }

@@ -56,7 +56,9 @@ export function promptFromChat(
       case 'developer': {
         const instructions = systemMessages(message, rules)
         const begun = prompt.some(({ role }) => role !== 'system')
-        prompt.push(...(begun ? instructions.map(asLateInstruction) : instructions))
+        // OpenAI takes instructions at any place.
+        const isLate = begun && rules.hasItems !== true
+        prompt.push(...(isLate ? instructions.map(asLateInstruction) : instructions))
         break
       }
       case 'user':
