@@ -17,7 +17,7 @@ import { editPermissions } from '../support/edit-permissions.ts'
 
 const costShareMax = 0.25
 
-test.each(['anthropic', 'openai', 'openai-marks'] as const)(
+test.each(['anthropic', 'openai', 'openai-marks', 'openai-items'] as const)(
   'a conversation with %s costs a fraction of its tokens, because the provider has cached them',
   async (wire) => {
     const provider = await startCachingProvider(wire)
@@ -146,7 +146,7 @@ test.each(['operator', 'worker'] as const)('the first prompt of the %s is small'
   expect(JSON.stringify(body['messages'])).toMatch(/More tools of yours.*- blackboard: .*write_blackboard/)
 })
 
-test.each(['anthropic', 'openai', 'openai-marks'] as const)(
+test.each(['anthropic', 'openai', 'openai-marks', 'openai-items'] as const)(
   'a picture is paid in full once with %s, and read from the cache with the conversation afterwards',
   async (wire) => {
     const provider = await startCachingProvider(wire)
@@ -171,7 +171,7 @@ test.each(['anthropic', 'openai', 'openai-marks'] as const)(
   },
 )
 
-test.each(['anthropic', 'openai', 'openai-marks'] as const)(
+test.each(['anthropic', 'openai', 'openai-marks', 'openai-items'] as const)(
   'a learning of a running conversation with %s leaves its cached beginning valid',
   async (wire) => {
     const provider = await startCachingProvider(wire)
@@ -187,13 +187,14 @@ test.each(['anthropic', 'openai', 'openai-marks'] as const)(
     ]
     for (const [at, bill] of bills.entries())
       if (at > 0) expect(bill.read).toBeGreaterThan((bills[at - 1]?.tokens ?? 0) * 0.9)
-    const { messages, system } = provider.bodies().at(-1) ?? {}
+    const { messages: ofChat, input, system } = provider.bodies().at(-1) ?? {}
+    const messages = ofChat ?? input
     expect(JSON.stringify(messages).match(/Learnings since this conversation began/g)).toHaveLength(1)
     expect(JSON.stringify([system, (messages as unknown[])[0]])).not.toContain('the sea is wet')
   },
 )
 
-test.each(['anthropic', 'openai', 'openai-marks'] as const)(
+test.each(['anthropic', 'openai', 'openai-marks', 'openai-items'] as const)(
   'tools that are found and called in a conversation with %s leave its cached beginning valid',
   async (wire) => {
     const provider = await startCachingProvider(wire)
@@ -204,8 +205,9 @@ test.each(['anthropic', 'openai', 'openai-marks'] as const)(
       askCalling(mesh, provider, { agent: 'worker', turn, calls })
     const entry = { key: 'output/count', value: 7 }
     // A provider with a tool search of its own gets found tools as tools.
+    const hasSearch = wire === 'anthropic' || wire === 'openai-items'
     const callOf = (name: string, input: object) =>
-      wire === 'anthropic' ? { call: name, input } : { call: 'call_tool', input: { name, arguments: input } }
+      hasSearch ? { call: name, input } : { call: 'call_tool', input: { name, arguments: input } }
     const bills = [
       ...(await ask(0, [
         { command: 'seq 1 1000' },
@@ -219,17 +221,19 @@ test.each(['anthropic', 'openai', 'openai-marks'] as const)(
       ])),
     ]
     expect(bills).toHaveLength(8)
-    const { tools, messages } = provider.bodies().at(-1) ?? {}
-    const answers = JSON.stringify(messages)
+    const { tools, messages, input } = provider.bodies().at(-1) ?? {}
+    const answers = JSON.stringify(messages ?? input)
     expect(answers).toContain('write_blackboard')
+    expect(answers.match(/"tool_search_output"/g) ?? []).toHaveLength(wire === 'openai-items' ? 2 : 0)
+    expect(answers.includes('"encrypted_content":"sealed-')).toBe(wire === 'openai-items')
     const references = answers.match(/"tool_reference","tool_name":"(?:write_blackboard|list_artifacts)"/g)
     expect(references ?? []).toHaveLength(wire === 'anthropic' ? 2 : 0)
     const deferred = (tools as { name?: string; defer_loading?: boolean }[]).filter(
       (tool) => tool.defer_loading,
     )
     expect(deferred.map(({ name }) => name).includes('write_blackboard')).toBe(wire === 'anthropic')
-    expect(JSON.stringify(tools).includes('"call_tool"')).toBe(wire !== 'anthropic')
-    expect(answers.includes('Call these with call_tool')).toBe(wire !== 'anthropic')
+    expect(JSON.stringify(tools).includes('"call_tool"')).toBe(!hasSearch)
+    expect(answers.includes('Call these with call_tool')).toBe(!hasSearch)
     expect(answers).toMatch(/\\"value\\":\s*7/)
     for (const [at, bill] of bills.entries())
       if (at > 0) expect(bill.read).toBeGreaterThan((bills[at - 1]?.tokens ?? 0) * 0.9)
