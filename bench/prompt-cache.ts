@@ -27,7 +27,7 @@ interface Measured {
   readonly beats: readonly PromptBill[]
 }
 
-/** A conversation in which the agent finds tools: as references, or as text for a model without a tool search. */
+/** A conversation in which the agent finds tools: by a tool search of the provider, or as text for a model without. */
 interface MeasuredFinds {
   readonly label: string
   readonly bills: readonly PromptBill[]
@@ -41,14 +41,23 @@ const findingTurns = [
 ] as const
 const commandsAfterFind = 3
 
-/** Claude 3.7 has no tool search at its provider. */
-const findingModels: readonly (readonly [label: string, wire: Wire, model: string])[] = [
-  ['Anthropic, references', 'anthropic', wires.anthropic.model],
-  ['Anthropic, text', 'anthropic', 'claude-3-7-sonnet'],
-  ['OpenAI, text', 'openai', wires.openai.model],
+interface FindingModel {
+  readonly label: string
+  readonly wire: Wire
+  readonly model: string
+  readonly hasSearch: boolean
+}
+
+/** Claude 3.7 and GPT-5 have no tool search at their providers. */
+const findingModels: readonly FindingModel[] = [
+  { label: 'Anthropic, references', wire: 'anthropic', model: wires.anthropic.model, hasSearch: true },
+  { label: 'Anthropic, text', wire: 'anthropic', model: 'claude-3-7-sonnet', hasSearch: false },
+  { label: 'OpenAI, tool search', wire: 'openai-items', model: wires['openai-items'].model, hasSearch: true },
+  { label: 'OpenAI, text by Responses', wire: 'openai-items', model: 'gpt-5-mini', hasSearch: false },
+  { label: 'OpenAI, text by chat completions', wire: 'openai', model: wires.openai.model, hasSearch: false },
 ]
 
-async function measureFinds([label, wire, model]: (typeof findingModels)[number]): Promise<MeasuredFinds> {
+async function measureFinds({ label, wire, model, hasSearch }: FindingModel): Promise<MeasuredFinds> {
   const provider = await startCachingProvider(wire)
   try {
     const mesh = await startBilledMesh(wire, provider, { model })
@@ -57,9 +66,7 @@ async function measureFinds([label, wire, model]: (typeof findingModels)[number]
       for (const [turn, [group, tool]] of findingTurns.entries()) {
         const calls = [
           { call: 'find_tools', input: { query: group } },
-          label.endsWith('references')
-            ? { call: tool, input: {} }
-            : { call: 'call_tool', input: { name: tool, arguments: {} } },
+          hasSearch ? { call: tool, input: {} } : { call: 'call_tool', input: { name: tool, arguments: {} } },
           ...commandsOf(turn, commandsAfterFind).map((command) => ({ command })),
         ]
         bills.push(...(await askCalling(mesh, provider, { agent: 'worker', turn, calls })))
@@ -101,7 +108,7 @@ export const promptCacheBench: Bench = {
     const finds: MeasuredFinds[] = []
     for (const one of findingModels) {
       signal.throwIfAborted()
-      progress(`tools that are found: ${one[0]}`)
+      progress(`tools that are found: ${one.label}`)
       finds.push(await measureFinds(one))
     }
     return reportOf(measured, finds)
@@ -155,7 +162,7 @@ function reportOf(measured: readonly Measured[], finds: readonly MeasuredFinds[]
           ...(['tokens', 'read', 'written', 'cost'] as const).map((field) => figure(sum(bills, field), 0)),
         ]),
         notes: [
-          'With a tool search at the provider, results refer to deferred tools and call_tool is not offered.',
+          'With a tool search at the provider, results refer to deferred tools or define them, and call_tool is not offered.',
         ],
       },
     ],
