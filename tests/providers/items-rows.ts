@@ -1,14 +1,9 @@
 import { named, one, plain } from './native-events.ts'
 import type { NativeOddity } from './native-events.ts'
 
-const items = (
-  what: string,
-  wire: string,
-  normal: NativeOddity['normal'],
-  source?: string,
-): NativeOddity => ({
+const items = (what: string, wire: string, normal: NativeOddity['normal']): NativeOddity => ({
   what,
-  source: source ?? 'developers.openai.com, Responses API: streaming events',
+  source: 'developers.openai.com, Responses API: streaming events',
   kind: 'responses',
   wire,
   normal,
@@ -105,7 +100,6 @@ export const itemsOddities: readonly NativeOddity[] = [
       over(0, message('Hello', { id: 'third' })) +
       completed({ output: [message('Hello', { id: 'fourth' })] }),
     plain,
-    'vercel/ai: rotated item ids of compatible providers',
   ),
   items(
     'positions of items are missing',

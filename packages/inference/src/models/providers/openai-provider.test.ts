@@ -39,19 +39,19 @@ const chat = '/v1/chat/completions'
 const items = '/v1/responses'
 
 describe('the API by which OpenAI is asked', () => {
-  test.each<[model: string, who: 'agent' | 'program', body: object, path: string]>([
-    ['gpt-5-mini', 'agent', { tools }, items],
-    ['gpt-5.4', 'agent', { tools, stream: true }, items],
-    ['o4-mini', 'agent', { tools }, items],
-    ['gpt-5-mini', 'agent', {}, chat],
-    ['gpt-4o', 'agent', { tools }, chat],
-    ['gpt-5-chat-latest', 'agent', { tools }, chat],
-    ['gpt-5-search-api', 'agent', { tools }, chat],
-    ['gpt-5-mini', 'program', { tools }, chat],
-    ['gpt-5-pro', 'program', {}, items],
-    ['o3-pro', 'agent', {}, items],
-    ['gpt-5.1-codex-max', 'program', { tools, stream: true }, items],
-    ['codex-mini-latest', 'agent', {}, items],
+  test.each<readonly [asked: string, body: object, path: string]>([
+    ['agent gpt-5-mini', { tools }, items],
+    ['agent gpt-5.4', { tools, stream: true }, items],
+    ['agent o4-mini', { tools }, items],
+    ['agent gpt-5-mini', {}, chat],
+    ['agent gpt-4o', { tools }, chat],
+    ['agent gpt-5-chat-latest', { tools }, chat],
+    ['agent gpt-5-search-api', { tools }, chat],
+    ['program gpt-5-mini', { tools }, chat],
+    ['program gpt-5-pro', {}, items],
+    ['agent o3-pro', {}, items],
+    ['program gpt-5.1-codex-max', { tools, stream: true }, items],
+    ['agent codex-mini-latest', {}, items],
     ...[
       { stop: 'x' },
       { seed: 1 },
@@ -59,8 +59,9 @@ describe('the API by which OpenAI is asked', () => {
       { n: 2 },
       { presence_penalty: 1 },
       { max_tokens: 9 },
-    ].map((more): [string, 'agent', object, string] => ['gpt-5-mini', 'agent', { tools, ...more }, chat]),
-  ])('%s is asked by the %s with %j at %s', async (model, who, body, path) => {
+    ].map((more) => ['agent gpt-5-mini', { tools, ...more }, chat] as const),
+  ])('a call of the %s with %j goes to %s', async (asked, body, path) => {
+    const [who, model = ''] = asked.split(' ')
     const { ask, paths } = await aGateway(model)
     const { status, text } = await ask(body, who === 'agent' ? doorTokenOfScout : 'scout')
     expect({ status, paths: paths() }).toEqual({ status: 200, paths: [path] })
@@ -115,6 +116,54 @@ describe('the API by which OpenAI is asked', () => {
     const deferred_tools = [{ type: 'function', function: { name: 'a', parameters: {} } }]
     expect((await ask({ messages, tools, deferred_tools, stop: 'x' })).status).toBe(200)
     expect(JSON.stringify(last())).not.toMatch(/reasoning_details|found_tools|deferred_tools/)
+  })
+
+  test('pictures keep their detail, and marks of the cache their place', async () => {
+    const { gateway, ask, last } = await aGateway('gpt-5.6')
+    gateway.upstream.answerWith((_call, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(wires.responses.whole({ text: 'Hello there' })))
+    })
+    const image_url = { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' }
+    const call = { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{}' } }
+    const long = 'x'.repeat(9000)
+    const messages = [
+      { role: 'system', content: long },
+      { role: 'user', content: [{ type: 'image_url', image_url }] },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      {
+        role: 'tool',
+        tool_call_id: 'call_1',
+        content: [
+          { type: 'text', text: 'seen' },
+          { type: 'image_url', image_url },
+        ],
+      },
+      { role: 'assistant', content: 'so' },
+      { role: 'user', content: 'more' },
+    ]
+    expect((await ask({ messages, tools })).status).toBe(200)
+    const mark = { prompt_cache_breakpoint: { mode: 'explicit' } }
+    const picture = { type: 'input_image', image_url: image_url.url, detail: 'low' }
+    expect(last()).toMatchObject({
+      prompt_cache_options: { mode: 'explicit' },
+      prompt_cache_key: expect.any(String),
+    })
+    expect(last()['input']).toEqual([
+      { role: 'developer', content: [{ type: 'input_text', text: long, ...mark }] },
+      { role: 'user', content: [picture] },
+      { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{}' },
+      {
+        type: 'function_call_output',
+        call_id: 'call_1',
+        output: [
+          { type: 'input_text', text: 'seen' },
+          { ...picture, ...mark },
+        ],
+      },
+      { role: 'assistant', content: 'so' },
+      { role: 'user', content: [{ type: 'input_text', text: 'more', ...mark }] },
+    ])
   })
 
   test('thinking comes back through the Messages API too, bound to its provider', async () => {
@@ -189,6 +238,7 @@ describe('an API that OpenAI refuses for a model', () => {
       'You have insufficient permissions for this operation. Missing scopes: api.responses.write. Check that you have the correct role in your organization.',
     ],
     [400, "The requested model 'gpt-9' is not supported with the Responses API."],
+    [400, 'Encrypted content is not supported with this model.'],
   ])(
     'a key or model without the Responses API is asked by chat completions, then at once: %i',
     async (status, message) => {

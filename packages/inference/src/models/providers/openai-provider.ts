@@ -31,7 +31,8 @@ type Way = 'chat' | 'responses'
 /** Words of OpenAI that send a call to its other API. */
 const otherWay: Readonly<Record<Way, RegExp>> = {
   chat: /only supported in v1\/responses|not (?:a chat model|supported) .{0,80}v1\/chat\/completions|use \/?v1\/responses/i,
-  responses: /missing scopes?:.{0,80}api\.responses|not supported (?:with|in) the (?:v1\/)?responses/i,
+  responses:
+    /missing scopes?:.{0,80}api\.responses|not supported (?:with|in) the (?:v1\/)?responses|encrypted content is not supported/i,
 }
 
 /**

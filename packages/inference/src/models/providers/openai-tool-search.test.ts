@@ -18,9 +18,9 @@ const aFunction = (name: string, description = `Does ${name}.`) => ({
 const core = ['call_tool', 'find_tools', 'run_command'].map((name) => aFunction(name))
 const question = { role: 'user', content: 'Count.' }
 
-function called(id: string, name: string, written = '{}', more: object = {}) {
+function called(id: string, name: string, written = '{}') {
   const calls = [{ id, type: 'function', function: { name, arguments: written } }]
-  return { role: 'assistant', content: null, tool_calls: calls, ...more }
+  return { role: 'assistant', content: null, tool_calls: calls }
 }
 
 /** A search that found these tools, as the agent sends it. */
@@ -149,7 +149,7 @@ describe('found tools at OpenAI', () => {
           name: 'set_cron',
           arguments: '{"at":1}',
           namespace: 'set_cron',
-        } as ResponseInputItem,
+        },
         { type: 'function_call_output', call_id: 'call_2', output: 'set' },
       ],
       prompt_cache_key: 'flotilla-1',

@@ -12,7 +12,9 @@ const partSchema = z.looseObject({
   type: z.string(),
   text: z.string().nullish(),
   refusal: z.string().nullish(),
-  image_url: z.union([z.string(), z.looseObject({ url: z.string() })]).nullish(),
+  image_url: z
+    .union([z.string(), z.looseObject({ url: z.string(), detail: z.string().nullish() })])
+    .nullish(),
   file: z.looseObject({ file_data: z.string().nullish(), filename: z.string().nullish() }).nullish(),
   input_audio: z.looseObject({ data: z.string(), format: z.string() }).nullish(),
   cache_control: cacheControl,

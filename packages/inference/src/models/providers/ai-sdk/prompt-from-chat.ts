@@ -203,12 +203,15 @@ function outputOf(message: SdkMessage, rules: SdkRules): LanguageModelV4ToolResu
     const value = parts.map((part) => part.text).join('\n')
     return { type: message.is_error === true ? 'error-text' : 'text', value }
   }
+  // Only a provider with items takes options on the parts of a result.
+  const own = (part: { readonly providerOptions?: SharedV4ProviderOptions }) =>
+    rules.hasItems === true && part.providerOptions ? { providerOptions: part.providerOptions } : {}
   return {
     type: 'content',
     value: parts.map((part) =>
       part.type === 'text'
-        ? { type: 'text', text: part.text }
-        : { type: 'file', data: part.data, mediaType: part.mediaType },
+        ? { type: 'text', text: part.text, ...own(part) }
+        : { type: 'file', data: part.data, mediaType: part.mediaType, ...own(part) },
     ),
   }
 }
@@ -230,7 +233,8 @@ function partOf(part: SdkPart, rules: SdkRules): LanguageModelV4TextPart | Langu
       return { type: 'text', text: part.text ?? part.refusal ?? '', ...own }
     case 'image_url': {
       const url = typeof part.image_url === 'string' ? part.image_url : (part.image_url?.url ?? '')
-      return { ...filePart(url, 'image', rules), ...own }
+      const detail = typeof part.image_url === 'string' ? null : part.image_url?.detail
+      return { ...filePart(url, 'image', rules), ...withDetail(own, detail, rules) }
     }
     case 'file': {
       const { file_data: data, filename } = part.file ?? {}
@@ -249,6 +253,16 @@ function partOf(part: SdkPart, rules: SdkRules): LanguageModelV4TextPart | Langu
     default:
       throw badRequest(`messages: a part of type ${part.type} cannot be sent to this model`)
   }
+}
+
+/** Adds how exactly the model looks at a picture; only a provider with items takes it. */
+function withDetail(
+  own: { providerOptions?: SharedV4ProviderOptions },
+  detail: string | null | undefined,
+  { hasItems, options }: SdkRules,
+): { providerOptions?: SharedV4ProviderOptions } {
+  if (hasItems !== true || !detail) return own
+  return { providerOptions: { [options]: { ...own.providerOptions?.[options], imageDetail: detail } } }
 }
 
 const dataUrl = /^data:([^;,]*)(?:;[^,]*?)?;base64,/
