@@ -20,15 +20,15 @@ export function isReasoningModel(model: string): boolean {
 /** The lowest bound on an answer that the Responses API accepts, tokens. */
 const boundMinTokens = 16
 
-const never = ['logprobs', 'top_logprobs', 'logit_bias', 'stop', 'seed', 'audio', 'prediction'] as const
-const penalties = ['presence_penalty', 'frequency_penalty'] as const
+const never = ['logprobs', 'logit_bias', 'stop', 'seed', 'audio', 'prediction'] as const
+const numbers = ['presence_penalty', 'frequency_penalty', 'top_logprobs'] as const
 
 /** Returns the first member of a chat completion that the Responses API cannot carry; null without one. Pure. */
 export function missingInResponses(chat: JsonObject): string | null {
   const named = never.find((name) => isSet(chat[name]))
   if (named !== undefined) return named
-  const penalty = penalties.find((name) => isSet(chat[name]) && chat[name] !== 0)
-  if (penalty !== undefined) return penalty
+  const number = numbers.find((name) => isSet(chat[name]) && chat[name] !== 0)
+  if (number !== undefined) return number
   if (typeof chat['n'] === 'number' && chat['n'] > 1) return 'n'
   const bound = chat['max_completion_tokens'] ?? chat['max_tokens']
   if (typeof bound === 'number' && bound < boundMinTokens) return 'max_completion_tokens'
@@ -38,8 +38,10 @@ export function missingInResponses(chat: JsonObject): string | null {
   return Array.isArray(messages) && messages.some(hasSound) ? 'messages' : null
 }
 
+/** Whether a value asks for anything: clients also write what they do not want. */
 function isSet(value: JsonValue | undefined): boolean {
-  return value !== undefined && value !== null && value !== false
+  if (value === undefined || value === null || value === false || value === '') return false
+  return !Array.isArray(value) || value.length > 0
 }
 
 function hasSound(message: JsonValue): boolean {

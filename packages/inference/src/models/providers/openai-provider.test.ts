@@ -52,6 +52,7 @@ describe('the API by which OpenAI is asked', () => {
     ['agent o3-pro', {}, items],
     ['program gpt-5.1-codex-max', { tools, stream: true }, items],
     ['agent codex-mini-latest', {}, items],
+    ['agent gpt-5-mini', { tools, stop: [], logprobs: false, presence_penalty: 0 }, items],
     ...[
       { stop: 'x' },
       { seed: 1 },
@@ -73,9 +74,41 @@ describe('the API by which OpenAI is asked', () => {
     for (const [name, body] of Object.entries({ stop: { stop: 'x' }, n: { n: 2 }, seed: { seed: 7 } })) {
       const { status, text } = await ask(body, 'scout')
       expect(status).toBe(400)
-      expect(text).toContain(`${name}: gpt-5-pro has only OpenAI's Responses API`)
+      expect(text).toContain(`${name}: gpt-5-pro has only OpenAI's Responses API, which does not take it`)
     }
     expect(paths()).toEqual([])
+  })
+
+  test('both APIs of one model cost the same for the same usage', async () => {
+    const spent = []
+    for (const body of [{ tools }, { tools, stop: 'x' }]) {
+      const { gateway, ask, paths } = await aGateway('gpt-5-mini')
+      expect((await ask(body)).status).toBe(200)
+      spent.push([paths(), gateway.spentNano()])
+    }
+    const [[, byItems], [, byChat]] = spent as [[unknown, number], [unknown, number]]
+    expect(spent.map(([path]) => path)).toEqual([[items], [chat]])
+    expect(byItems).toBeGreaterThan(0)
+    expect(byItems).toBe(byChat)
+  })
+
+  test('a refusal and an error in the middle of a stream have no key', async () => {
+    const { gateway, ask } = await aGateway('gpt-5-pro')
+    const key = 'sk-upstream-key-0123456789'
+    const refused = await ask({ messages: [{ role: 'user', content: 'status-401' }] })
+    expect(refused.status).toBeGreaterThanOrEqual(400)
+    expect(refused.text).toContain('invalid key')
+    expect(refused.text).not.toContain(key)
+    gateway.newKey()
+    gateway.upstream.answerWith((_call, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (const event of wires.responses.events({ text: 'Hello there' }).slice(0, 4))
+        response.write(wires.responses.frame(event))
+      response.end(wires.responses.failure(`the key ${key} is out of order`))
+    })
+    const broken = await ask({ stream: true })
+    expect(broken.text).toContain('is out of order')
+    expect(broken.text).not.toContain(key)
   })
 
   test('official clients get a whole answer and a stream from a model that has only the Responses API', async () => {

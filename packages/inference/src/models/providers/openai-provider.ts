@@ -50,7 +50,7 @@ export function createOpenAiProvider({ direct, byResponses, clock, log }: OpenAi
     const missing = missingInResponses(printedBody(request))
     if (missing === null) return 'responses'
     if (!hasOnlyResponses(model)) return 'chat'
-    throw badRequest(`${missing}: ${model} has only OpenAI's Responses API, which has no such parameter`)
+    throw badRequest(`${missing}: ${model} has only OpenAI's Responses API, which does not take it`)
   }
 
   function isForResponses({ model, mayFit, parameters: { tools } }: ProviderRequest): boolean {

@@ -139,6 +139,21 @@ describe('a conversation for its next reader', () => {
     },
   )
 
+  test('a conversation for OpenAI itself has the encrypted thinking that this account got, and no other', () => {
+    const sealed = (from: string, format = 'openai-responses-v1') => ({
+      type: 'reasoning.encrypted',
+      data: from,
+      format,
+      field: 'reasoning_details',
+      from,
+    })
+    const details = [sealed('openai'), sealed('second'), sealed('azure', 'azure-openai-responses-v1')]
+    const [, answer] = fit([ask, turn([call('c1')], { reasoning_details: details }), result('c1')], 'openai')
+    expect(answer?.['reasoning_details']).toEqual([
+      { type: 'reasoning.encrypted', data: 'openai', format: 'openai-responses-v1' },
+    ])
+  })
+
   test('a conversation for its next reader has an answer between results and the next words of the user for Mistral, and for no other', () => {
     const steered = [ask, turn([call('abcdefghi')]), result('abcdefghi'), { role: 'user', content: 'stop' }]
     expect(fit(steered, 'mistral').map(({ role }) => role)).toEqual([
