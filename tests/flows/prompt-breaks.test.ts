@@ -9,7 +9,7 @@ import { flotilla } from '../support/flotilla-command.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import type { PromptBill } from '../support/prompt-prices.ts'
 
-const wires = ['anthropic', 'openai', 'openai-marks'] as const
+const wires = ['anthropic', 'openai', 'openai-marks', 'openai-items'] as const
 
 async function aBilledMesh(wire: Wire, settings: Parameters<typeof startBilledMesh>[2] = {}) {
   const provider = await startCachingProvider(wire)
@@ -114,8 +114,8 @@ test.each(wires)(
     expect(cutAt).toBeGreaterThan(0)
     expect(summaryAt).toBeGreaterThan(cutAt)
     const [first] = calls
-    const { tools, system, messages } = first?.body ?? {}
-    const frame = JSON.stringify([tools, system ?? (messages as unknown[])[0]]).length / 4
+    const { tools, system, messages, input } = first?.body ?? {}
+    const frame = JSON.stringify([tools, system ?? ((messages ?? input) as unknown[])[0]]).length / 4
     const broken = calls.flatMap(({ bill }, at) =>
       at > 0 && !readsAllOf(calls[at - 1]?.bill, bill) ? [at] : [],
     )
