@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { aState, fakeTool, loopParts } from '../testing/loop-parts.ts'
 import { createScriptedModel } from '../llm/scripted-model.ts'
+import type { Tool } from '../tools/tool.ts'
 import { callsPerPromptMax, createMeshToolCalls } from './call-mesh-tool.ts'
 
 const { signal } = new AbortController()
@@ -22,11 +23,13 @@ describe('calls of a harness to tools of the mesh', () => {
   it('are refused before the first prompt and after the end of a prompt', async () => {
     const tool = fakeTool('hand_off', 'mesh')
     const { call, beginPrompt, endPrompt } = callsOf()
-    expect(await call(tool, { value: 'a' }, signal)).toMatchObject({ ok: false })
+    expect(await call(tool, JSON.stringify({ value: 'a' }), signal)).toMatchObject({ ok: false })
     beginPrompt()
-    expect(await call(tool, { value: 'b' }, signal)).toMatchObject({ ok: true })
+    expect(await call(tool, JSON.stringify({ value: 'b' }), signal)).toMatchObject({ ok: true })
     endPrompt()
-    expect((await call(tool, { value: 'c' }, signal)).output).toContain('the turn of this run has ended')
+    expect((await call(tool, JSON.stringify({ value: 'c' }), signal)).output).toContain(
+      'the turn of this run has ended',
+    )
     expect(tool.keys).toHaveLength(1)
   })
 
@@ -34,23 +37,40 @@ describe('calls of a harness to tools of the mesh', () => {
     const tool = fakeTool('hand_off', 'mesh')
     const { call, beginPrompt } = callsOf()
     beginPrompt()
-    expect(await call(tool, { value: 'a' }, AbortSignal.abort())).toMatchObject({ ok: false })
+    expect(await call(tool, JSON.stringify({ value: 'a' }), AbortSignal.abort())).toMatchObject({ ok: false })
     expect(tool.keys).toHaveLength(0)
+  })
+
+  it('pass their arguments on as the harness wrote them, and shown with their digits', async () => {
+    const got: (string | undefined)[] = []
+    const run: Tool['run'] = async (_input, { written }) => {
+      got.push(written)
+      return { output: 'done', ok: true }
+    }
+    const tool: Tool = { ...fakeTool('read_page', 'none'), run }
+    const { call, beginPrompt, state } = callsOf()
+    beginPrompt()
+    const written = '{"id":9007199254740993,"part":1.0}'
+    expect(await call(tool, written, signal)).toMatchObject({ ok: true })
+    expect(await call(tool, '["a"]', signal)).toMatchObject({ ok: false })
+    expect(got).toEqual([written])
+    expect(state.toolOutputs[0]?.input).toEqual({ id: '9007199254740993', part: 1 })
   })
 
   it('are bounded in one prompt, and the next prompt counts anew', async () => {
     const tool = fakeTool('list_tasks', 'none')
     const { call, beginPrompt, failures } = callsOf()
     beginPrompt()
-    for (let at = 0; at < callsPerPromptMax; at += 1) await call(tool, { value: `${at}` }, signal)
-    const refused = await call(tool, { value: 'more' }, signal)
+    for (let at = 0; at < callsPerPromptMax; at += 1)
+      await call(tool, JSON.stringify({ value: `${at}` }), signal)
+    const refused = await call(tool, JSON.stringify({ value: 'more' }), signal)
     expect(refused).toMatchObject({
       ok: false,
       output: expect.stringContaining(`${callsPerPromptMax} calls`),
     })
     expect(tool.keys).toHaveLength(callsPerPromptMax)
     beginPrompt()
-    expect(await call(tool, { value: 'more' }, signal)).toMatchObject({ ok: true })
+    expect(await call(tool, JSON.stringify({ value: 'more' }), signal)).toMatchObject({ ok: true })
     expect(failures).toEqual([])
   })
 
@@ -58,7 +78,8 @@ describe('calls of a harness to tools of the mesh', () => {
     const tool = fakeTool('list_tasks', 'none')
     const { call, beginPrompt, failures } = callsOf()
     beginPrompt()
-    for (let at = 0; failures.length === 0; at += 1) await call(tool, { value: `${at}` }, signal)
+    for (let at = 0; failures.length === 0; at += 1)
+      await call(tool, JSON.stringify({ value: `${at}` }), signal)
     expect(failures).toEqual(['harness-failed'])
     expect(tool.keys).toHaveLength(callsPerPromptMax)
   })

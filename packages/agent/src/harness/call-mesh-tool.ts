@@ -7,6 +7,7 @@ import type { LoopDeps } from '../loop/loop-deps.ts'
 import { stepLoop } from '../loop/loop-detection.ts'
 import type { LoopState } from '../loop/loop-state.ts'
 import { notices } from '../loop/notices.ts'
+import { parseArguments } from '../loop/parallel-calls.ts'
 import { provenanceOf } from '../loop/run-provenance.ts'
 import { stableJson } from '../loop/run-request.ts'
 import { boundInput } from '../loop/task-result.ts'
@@ -30,10 +31,10 @@ export interface MeshToolAnswer {
 }
 
 /**
- * Calls one tool of the mesh for a harness. `asked` is aborted when the harness no longer waits for the answer. Never
+ * Calls one tool of the mesh for a harness, with its arguments as JSON. `asked` is aborted when the harness no longer waits for the answer. Never
  * rejects, except with the signal's reason.
  */
-export type CallMeshTool = (tool: Tool, input: JsonObject, asked: AbortSignal) => Promise<MeshToolAnswer>
+export type CallMeshTool = (tool: Tool, written: string, asked: AbortSignal) => Promise<MeshToolAnswer>
 
 export interface MeshToolCalls {
   readonly call: CallMeshTool
@@ -84,9 +85,13 @@ export function createMeshToolCalls(
     await save()
     watch.onFrame({ type: 'tool_result', step, name, output, ok })
   }
-  const make = async (tool: Tool, input: JsonObject, callId: string): Promise<MeshToolAnswer> => {
+  const make = async (
+    tool: Tool,
+    { input, shown, written }: Arguments,
+    callId: string,
+  ): Promise<MeshToolAnswer> => {
     const { name } = tool.definition
-    const made = { name, written: JSON.stringify(input), shown: boundInput(input) }
+    const made = { name, written, shown: boundInput(shown) }
     const interrupted =
       tool.effect === 'none' ? null : (state.pending.find((one) => one.callId === callId) ?? null)
     const begun = beginCall(state, { callId, effect: tool.effect, interrupted })
@@ -125,13 +130,15 @@ export function createMeshToolCalls(
     return refused(tooManyCalls)
   }
 
-  const call: CallMeshTool = async (tool, input, asked) => {
+  const call: CallMeshTool = async (tool, written, asked) => {
     signal.throwIfAborted()
     const { name } = tool.definition
     if (asked.aborted) return refused(notAwaited)
     if (!isPrompting) return refused(endedTurn)
     if (state.completion !== null) return refused(closedTask)
-    const paramsHash = fingerprint(stableJson(input))
+    const parsed = parseArguments(written)
+    if (!parsed.ok) return refused(sanitizeForPrompt(`Error (bad-request): ${parsed.reason}`))
+    const paramsHash = fingerprint(stableJson(parsed.shown))
     const same = { tool: name, paramsHash }
     const found = tool.effect === 'none' ? null : earlier.take(same)
     if (found !== null) return { ...found, images: [] }
@@ -146,8 +153,12 @@ export function createMeshToolCalls(
       state.calls = before.calls
       return refused(notices.skipped)
     }
-    const { output, ok, images } = await make(tool, input, fingerprint(`${name} ${paramsHash}`))
-    const made = { ...same, resultHash: resultFingerprint(output, tool.effect) }
+      const { output, ok, images } = await make(
+        tool,
+        { ...parsed, written },
+        fingerprint(`${name} ${paramsHash}`),
+      )
+      const made = { ...same, resultHash: resultFingerprint(output, tool.effect) }
     state.calls = stepLoop(state.calls, { kind: 'ended', call: made }).calls
     if (tool.effect !== 'none' && asked.aborted) earlier.keep(same, { output, ok })
     return { output, ok, images }
@@ -162,6 +173,13 @@ export function createMeshToolCalls(
       isPrompting = false
     },
   }
+}
+
+interface Arguments {
+  readonly input: JsonObject
+  /** With numbers that no float can represent as texts of their digits. */
+  readonly shown: JsonObject
+  readonly written: string
 }
 
 interface Made {

@@ -62,9 +62,9 @@ export function createHarnessLoop(parts: HarnessLoopParts): (conversation: strin
     const server = await serveMeshTools({
       tools,
       clock: deps.clock,
-      call: async (tool, input, asked) => {
+      call: async (tool, written, asked) => {
         ends.noteActivity()
-        return calls.call(tool, input, asked)
+        return calls.call(tool, written, asked)
       },
     })
     let harness: OpenHarness | null = null

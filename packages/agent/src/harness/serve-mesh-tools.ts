@@ -3,11 +3,12 @@ import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import type { Clock } from '@flotilla/protocol/clock'
 import { harnessServerName } from '@flotilla/protocol/harness-variable'
-import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { createInTurn } from '@flotilla/protocol/turns'
+import { rewriteStream } from '../mcp-servers/rewrite-stream.ts'
+import { withWrittenArguments, writtenArguments } from '../mcp-servers/written-messages.ts'
 import { cleanAndCut } from '../tools/cut-middle.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Tool as ListedTool } from '@modelcontextprotocol/server'
@@ -62,15 +63,14 @@ export async function serveMeshTools(deps: {
   const inTurn = createInTurn()
   let waiting = 0
 
-  const call = async (name: string, input: unknown, asked: AbortSignal): Promise<MeshToolAnswer> => {
+  const call = async (name: string, written: string, asked: AbortSignal): Promise<MeshToolAnswer> => {
     const tool = byName.get(name)
     if (tool === undefined) return failed(`There is no tool ${name.slice(0, 100)}.`)
-    if (!isJsonObject(input)) return failed('The arguments are not a JSON object.')
     if (waiting >= waitingCallsMax)
       return failed(`${waitingCallsMax} calls wait already. Wait for their results.`)
     waiting += 1
     try {
-      return await inTurn(() => deps.call(tool, input, asked))
+      return await inTurn(() => deps.call(tool, written, asked))
     } catch (error) {
       return failed(error instanceof Error ? error.message : String(error))
     } finally {
@@ -88,7 +88,11 @@ export async function serveMeshTools(deps: {
       })),
     }))
     server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-      const { output, ok, images } = await call(params.name, params.arguments ?? {}, mcpReq.signal)
+      const { output, ok, images } = await call(
+        params.name,
+        writtenArguments(params.arguments),
+        mcpReq.signal,
+      )
       const pictures = images.map(({ mediaType: mimeType, base64: data }) => ({
         type: 'image' as const,
         mimeType,
@@ -108,8 +112,10 @@ export async function serveMeshTools(deps: {
     socket.on('error', () => undefined)
     socket.once('close', () => sockets.delete(socket))
     const paced = Readable.fromWeb(paceOutput(socket, deps.clock))
-    paced.on('error', () => socket.destroy())
-    const transport = new StdioServerTransport(paced, socket, { maxBufferSize: messageMaxBytes })
+    // The SDK parses each message, which would change large numbers in the arguments of a call.
+    const messages = rewriteStream('lines', messageMaxBytes, withWrittenArguments)
+    pipeline(paced, messages, (error) => error && socket.destroy())
+    const transport = new StdioServerTransport(messages, socket, { maxBufferSize: messageMaxBytes })
     const handle = serveStdio(newServer, { transport, maxSubscriptions: 1, onerror: () => undefined })
     socket.once('close', () => void handle.close().catch(() => undefined))
     const onClose = transport.onclose
@@ -119,7 +125,7 @@ export async function serveMeshTools(deps: {
       onClose?.()
       socket.destroy()
     }
-    paced.on('data', () => {
+    messages.on('data', () => {
       if (socket.writableLength > unreadMaxBytes) socket.destroy()
     })
   })

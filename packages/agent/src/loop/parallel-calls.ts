@@ -81,7 +81,7 @@ function isSafe({ parallelSafe = false }: Tool, input: JsonObject): boolean {
  * Parses a model's arguments as an object. Truncated arguments, or no object, are never guessed and never
  * executed. An empty text means a call without arguments. Pure.
  */
-function parseArguments(text: string): ParsedArguments {
+export function parseArguments(text: string): ParsedArguments {
   if (text.trim() === '') return { ok: true, input: {}, shown: {} }
   try {
     const value: unknown = JSON.parse(text)

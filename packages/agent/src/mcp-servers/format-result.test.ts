@@ -42,3 +42,12 @@ test('a result of very many blocks is read in part', () => {
   const content = Array.from({ length: 1000 }, () => ({ type: 'text', text: 'x' }))
   expect(formatResult({ content })).toMatch(/\[800 more blocks left out\]$/)
 })
+
+test('a text that repeats a structured value with other numbers does not replace it', () => {
+  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
+  const structuredContent = { id: rawJSON('9007199254740993') }
+  const rounded = { type: 'text', text: '{"id":9007199254740992}' }
+  expect(formatResult({ content: [rounded], structuredContent })).toContain('"id": 9007199254740993')
+  const repeated = { type: 'text', text: '{"id": 9007199254740993}' }
+  expect(formatResult({ content: [repeated], structuredContent })).toBe(repeated.text)
+})

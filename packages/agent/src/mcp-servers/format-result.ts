@@ -1,5 +1,6 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { isDeepStrictEqual } from 'node:util'
+import { parseShown } from '@flotilla/protocol/json-as-written'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 
 /** Number of blocks of one result that are read; the caller cuts the text for the model. */
@@ -16,28 +17,27 @@ export function formatResult(result: {
   // Most servers repeat `structuredContent` as text; others write only a summary or a picture beside it.
   const { structuredContent: structured } = result
   if (structured !== undefined && structured !== null) {
-    const parsed = plain(structured)
+    const parsed = comparable(JSON.stringify(structured))
     if (!blocks.slice(0, blocksMax).some((block) => repeats(block, parsed)))
       texts.push(JSON.stringify(structured, null, 1))
   }
   return texts.filter((word) => word !== '').join('\n')
 }
 
-/** Whether the block is the text of this value, which JSON has parsed, as servers repeat it for older clients. */
+/** Whether the block is the text of this value, as servers repeat it for older clients. */
 function repeats(block: JsonValue, parsed: unknown): boolean {
   const text = isJsonObject(block) && block['type'] === 'text' ? textOf(block['text']).trim() : ''
   if (!/^[{[]/.test(text)) return false
   try {
-    const value: unknown = JSON.parse(text)
-    return isDeepStrictEqual(plain(value), parsed)
+    return isDeepStrictEqual(comparable(text), parsed)
   } catch {
     return false
   }
 }
 
-/** Returns the value as JSON parses it, so that numbers in different notations are equal. */
-function plain(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value))
+/** Returns a value in which numbers in different notations are equal, and others are not, however close. */
+function comparable(text: string): unknown {
+  return parseShown(text)
 }
 
 /** Returns the blocks; some servers write one text or one block in place of a list. */

@@ -2,6 +2,8 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { startPipedProgram } from '../programs/piped-program.ts'
 import type { PipedProgram } from '../programs/piped-program.ts'
+import { createRewriter } from './rewrite-stream.ts'
+import { withWrittenResult } from './written-messages.ts'
 
 type Sdk = Pick<typeof import('../parts/mcp.ts'), 'ReadBuffer' | 'serializeMessage'>
 
@@ -29,6 +31,7 @@ export function createLocalTransport(
   },
 ): LocalTransport {
   const buffer = new sdk.ReadBuffer({ maxBufferSize: messageMaxBytes })
+  const rewriter = createRewriter('lines', messageMaxBytes, withWrittenResult)
   let server: PipedProgram | null = null
 
   const transport: LocalTransport = {
@@ -72,7 +75,7 @@ export function createLocalTransport(
 
   function receive(bytes: Buffer): void {
     try {
-      buffer.append(bytes)
+      buffer.append(rewriter.push(bytes))
     } catch (error) {
       transport.onerror?.(asError(error))
       void transport.close()

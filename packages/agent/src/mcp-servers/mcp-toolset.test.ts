@@ -14,13 +14,18 @@ import { schemasMaxChars } from './bound-schemas.ts'
 import { createMcpToolset } from './mcp-toolset.ts'
 
 const program = join(import.meta.dirname, '..', '..', '..', '..', 'tests', 'support', 'mcp-program.mjs')
+const raw = join(import.meta.dirname, '..', '..', '..', '..', 'tests', 'support', 'raw-mcp-program.mjs')
 const signal = new AbortController().signal
 
 const schemasOf = (tools: readonly Tool[]) =>
   tools.map(({ definition }) => JSON.stringify(definition.parameters)).join('')
 
 /** A toolset whose agent uses these programs as its servers. */
-function aToolset(servers: Readonly<Record<string, readonly string[]>>, ownNames: readonly string[] = []) {
+function aToolset(
+  servers: Readonly<Record<string, readonly string[]>>,
+  ownNames: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+) {
   const directory = mkdtempSync(join(tmpdir(), 'mcp-toolset-'))
   const briefs = Object.entries(servers).map(([name, args]): McpBrief => ({
     kind: 'local',
@@ -36,7 +41,7 @@ function aToolset(servers: Readonly<Record<string, readonly string[]>>, ownNames
   return createMcpToolset({
     ownNames,
     briefingDirectory: directory,
-    environment: {},
+    environment,
     directory,
     clock: systemClock,
     log: quietLog,
@@ -70,7 +75,6 @@ test('the tools of all servers are deferred, so that no prompt holds their defin
 })
 
 test('a server gets the arguments as the model wrote them, whatever numbers and names are in them', async () => {
-  const raw = join(import.meta.dirname, '..', '..', '..', '..', 'tests', 'support', 'raw-mcp-program.mjs')
   const room = aToolset({ raw: [raw] })
   const written = '{"z":12345678901234567890,"a":0.10000000000000000001,"__proto__":{"x":1.0},"m":[-0,1e400]}'
   try {
@@ -84,6 +88,22 @@ test('a server gets the arguments as the model wrote them, whatever numbers and 
     expect(call.shown).toMatchObject({ z: '12345678901234567890', a: '0.10000000000000000001' })
     const other = readCall(tools, { id: 'd', name: 'say_line', arguments: written.replace('90,', '91,') })
     expect(other.key.paramsHash).not.toBe(call.key.paramsHash)
+  } finally {
+    await room.close()
+  }
+})
+
+test.each([
+  '{"id":9007199254740993,"list":[1.0,-0,1e400,{"a":0.1000000000000000055}],"text":"1.0","n":7}',
+  '[12345678901234567890]',
+  '9007199254740993',
+])('a model gets the numbers of structured content as the server wrote them: %s', async (numbers) => {
+  const room = aToolset({ raw: [raw] }, [], { NUMBERS: numbers })
+  try {
+    const tools = await room.offer([], { mesh: noMesh, signal })
+    const tool = tools.find(({ definition }) => definition.name.endsWith('say_numbers'))
+    const answer = await tool?.run({}, { mesh: noMesh, idempotencyKey: 'k', taskId: null, signal })
+    expect(String(answer?.output).replaceAll(/\s/g, '')).toBe(numbers)
   } finally {
     await room.close()
   }

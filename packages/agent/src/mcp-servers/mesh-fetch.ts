@@ -1,15 +1,19 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { IncomingMessage } from 'node:http'
-import { Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import { headers as wireHeaders } from '@flotilla/protocol/headers'
 import { mcpAgentEndpoints } from '@flotilla/protocol/mcp-api'
 import { toolsCalledBy } from '@flotilla/protocol/mcp-messages'
 import { Problem } from '@flotilla/protocol/problem'
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { RunMesh } from '../mesh/run-mesh.ts'
+import { rewriteStream } from './rewrite-stream.ts'
+import { withWrittenResult } from './written-messages.ts'
 
 /** How long the mesh may send nothing; the mesh itself ends an exchange before that. */
 const silenceMaxMs = 61 * 60_000
+/** Longest message of a server that is rewritten, in bytes; the mesh passes no longer one. */
+const messageMaxBytes = 8 * 1024 * 1024
 const withoutBody: readonly number[] = [101, 204, 205, 304]
 
 /**
@@ -84,7 +88,11 @@ function responseOf(reply: IncomingMessage): Response {
       headers: known,
     })
   }
-  reply.on('error', () => undefined)
-  const body = Readable.toWeb(reply) as unknown as ReadableStream<Uint8Array> // node's own type of the same stream
+  const type = new Headers(known).get('content-type') ?? ''
+  const division = /^text\/event-stream\b/i.test(type) ? 'events' : 'whole'
+  const rewriting = rewriteStream(division, messageMaxBytes, withWrittenResult)
+  // An error of the reply is an error of the body.
+  pipeline(reply, rewriting, () => undefined)
+  const body = Readable.toWeb(rewriting) as unknown as ReadableStream<Uint8Array> // node's own type of the same stream
   return new Response(body, { status, headers: known })
 }

@@ -10,6 +10,8 @@ import { describeTools } from './describe-tools.ts'
 import type { DescribedTools, ServerTool } from './describe-tools.ts'
 import { connectServer, statusOf } from './connect-server.ts'
 import type { Connection, McpSdk } from './connect-server.ts'
+import { writtenResult } from './written-messages.ts'
+import type { WrittenResult } from './written-messages.ts'
 import { failedAgain, formatFailures, noFailures, restLeftMs, wasStopped } from './server-failures.ts'
 
 /** Pause between two readings of a list that the server reports as changed. */
@@ -44,16 +46,10 @@ export interface ServerConnection {
   /** The last known tools of the server, also while the server does not run. */
   tools(): readonly ServerTool[]
   /** Makes one call. Problems `upstream-failed`, `upstream-timeout`, `bad-request`, and those of the mesh. */
-  call(tool: string, input: JsonObject, signal: AbortSignal): Promise<CallResult>
+  call(tool: string, input: JsonObject, signal: AbortSignal): Promise<WrittenResult>
   /** Closes a connection that must not stay open after a run. */
   runEnded(): Promise<void>
   close(): Promise<void>
-}
-
-export interface CallResult {
-  readonly content?: unknown
-  readonly structuredContent?: unknown
-  readonly isError?: boolean | undefined
 }
 
 export interface ConnectionDeps {
@@ -239,10 +235,8 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
       problem = null
       try {
         const timeout = brief.callTimeoutMs
-        return await current.client.callTool(
-          { name: tool, arguments: input },
-          { signal, timeout, maxTotalTimeout: timeout },
-        )
+        const limits = { signal, timeout, maxTotalTimeout: timeout }
+        return writtenResult(await current.client.callTool({ name: tool, arguments: input }, limits))
       } catch (error) {
         signal.throwIfAborted()
         const lost = connection !== current

@@ -141,6 +141,18 @@ describe('a tool call that a rule asks for', () => {
     })
   })
 
+  test('shows the numbers of its result as the server wrote them', async () => {
+    const server = await aServer((_request, response) => {
+      const structured = '{"id":9007199254740993,"part":1.0}'
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(`{"jsonrpc":"2.0","id":2,"result":{"content":[],"structuredContent":${structured}}}`)
+    })
+    const { call, confirm } = aDesk(server)
+    expect(await confirm(await call('read_page'))).toMatchObject({
+      detail: 'The tool was called once and answered: {"id":9007199254740993,"part":1.0}',
+    })
+  })
+
   test('works with a server of the official library', async () => {
     const { call, confirm } = aDesk(await startMcpWebServer())
     expect(await confirm(await call('echo', { text: 'hello' }))).toMatchObject({

@@ -2,7 +2,7 @@ import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
-import { readJsonQuietly } from '@flotilla/foundation/intake'
+import { readJsonAsWritten } from '@flotilla/foundation/intake'
 import type { StreamedReply } from './exchange-with-server.ts'
 
 /** The version of MCP that the mesh asks a server for; servers may answer with an older one. */
@@ -67,7 +67,7 @@ async function request(
   const text = await readText(reply)
   const isEvents = /^text\/event-stream\b/i.test(reply.headers['content-type'] ?? '')
   const answer = (isEvents ? eventsOf(text) : [text])
-    .map((one) => readJsonQuietly(one, jsonLimits.body))
+    .map(messageIn)
     .find((one) => isJsonObject(one) && one['id'] === message.id)
   if (isJsonObject(answer) && isJsonObject(answer['result']))
     return { result: answer['result'], session: reply.headers['mcp-session-id'] }
@@ -76,6 +76,15 @@ async function request(
   throw new Problem('upstream-failed', {
     detail: `the MCP server answered ${message.method} with status ${reply.status}${reason}`,
   })
+}
+
+/** A message with its numbers as the server wrote them; null if the text is no JSON. */
+function messageIn(text: string): unknown {
+  try {
+    return readJsonAsWritten(text, jsonLimits.body)
+  } catch {
+    return null
+  }
 }
 
 async function readText(reply: StreamedReply): Promise<string> {
