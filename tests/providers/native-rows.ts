@@ -16,6 +16,7 @@ import {
 import type { NativeOddity } from './native-events.ts'
 import { misplacedEvents } from './native-misplaced.ts'
 import { nativeStreams } from './native-streams.ts'
+import { nativeShapes } from './native-shapes.ts'
 import { reportedStreams } from './native-reported.ts'
 
 const gem = (candidates: unknown, more: object = {}): string =>
@@ -259,6 +260,7 @@ export const nativeOddities: readonly NativeOddity[] = [
   ...nativeStreams,
   ...reportedStreams,
   ...misplacedEvents,
+  ...nativeShapes,
   google('a call cannot be read', gem([{ finishReason: 'MALFORMED_FUNCTION_CALL', index: 0 }]), {
     problem: 'upstream-failed',
     says: 'MALFORMED_FUNCTION_CALL',

@@ -7,6 +7,7 @@ import type { Secret } from '@flotilla/egress/credentials'
 import { isRecord } from '../empty-answer.ts'
 import { charsIn } from '../usage.ts'
 import { excerptOf } from './answer-frames.ts'
+import { doneMark } from './done-mark.ts'
 import type { Frame } from './event-lines.ts'
 import { chatWireSchema, plainParts } from './chat-wire.ts'
 import type { WireChunk, WireSaid } from './chat-wire.ts'
@@ -76,7 +77,6 @@ const answerMaxChars = 16 * 1024 * 1024
 const nothing: SaidNews = { text: '', thoughts: [], retracts: false, usage: null }
 /** Data of events that only keep a connection open. */
 const keepAlive = /^(?:ping|pong|heartbeat|keep-?alive|null|""|\{\s*\}|\[\s*\])?$/i
-const doneMark = /^\[?done\]?$/i
 
 interface ReadSoFar {
   id: string

@@ -1,3 +1,4 @@
+import { wireCallOf } from './chat-wire.ts'
 import type { WireCall, WireFunction, WireSaid } from './chat-wire.ts'
 import type { CallPiece } from './collect-calls.ts'
 
@@ -13,15 +14,41 @@ export function piecesIn(message: WireSaid, isWhole: boolean): readonly CallPiec
   return [{ index: 0, id: '', name: nameOf(legacy), arguments: argumentsOf(legacy), seal: '' }]
 }
 
+/** The types with which APIs mark a call in a list of parts or blocks. */
+export const callTypes: readonly unknown[] = [
+  'tool_use',
+  'toolUse',
+  'tool_call',
+  'toolCall',
+  'function_call',
+  'functionCall',
+  'function',
+]
+
+/** Returns the call in a part or block of any API; null if it cannot be read. Pure. */
+export function callIn(value: unknown): CallPiece | null {
+  const call = wireCallOf(value)
+  return call === null ? null : pieceOf(call, null)
+}
+
 function pieceOf(call: WireCall, position: number | null): CallPiece {
   const named = call.function ?? call.custom
   return {
     index: position ?? call.index ?? named?.index ?? null,
-    id: call.id.length > idMaxChars ? '' : call.id,
+    id: idOf(call),
     name: (named && nameOf(named)) || nameOf(call),
     arguments: (named && argumentsOf(named)) || argumentsOf(call),
     seal: call.extra_content?.google?.thought_signature ?? '',
   }
+}
+
+/** Other names of the id of a call: the Responses API, Bedrock, results that repeat their call. */
+const otherIds = ['call_id', 'toolUseId', 'tool_call_id', 'tool_use_id'] as const
+
+function idOf(call: WireCall): string {
+  const other = otherIds.map((name) => call[name]).find((one) => typeof one === 'string' && one !== '')
+  const id = call.id === '' && typeof other === 'string' ? other : call.id
+  return id.length > idMaxChars ? '' : id
 }
 
 /** Other names of the arguments: `args`, `kwargs`, `params`, `arguments_json`, `rawArguments`, `toolInput` and alike. */

@@ -1,6 +1,6 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
 import * as z from 'zod'
-import { readJsonQuietly } from '@flotilla/foundation/intake'
+import { parseFirst, readJsonQuietly } from '@flotilla/foundation/intake'
 import { isRecord } from '../empty-answer.ts'
 
 /**
@@ -15,7 +15,7 @@ import { isRecord } from '../empty-answer.ts'
  * - `function`: an object, its JSON text, or the name alone
  * - `content`, `tool_calls`: a list of lists is one list
  * - `index`: a whole number, also as a text; anything else is no index
- * - `finish_reason`: a text, a list with one, or an object with `type` or `reason`; also `finishReason`, `stop_reason`
+ * - `finish_reason`: a text, a list with one, or an object with `type`, `reason` or `name`; also `finishReason`, `stop_reason`
  * - `choices`: a list, one choice, or choices by their index
  * - a list of calls: false, an empty text and the text `null` are the same as none
  * - `delta` and `message`: an object, its content as a text, or an empty list, which PHP prints for an empty object
@@ -96,6 +96,12 @@ const callSchema = z.looseObject({
     .catch(null),
 })
 export type WireCall = z.output<typeof callSchema>
+
+/** Returns a call in any known form; null if it cannot be read. Pure. */
+export function wireCallOf(value: unknown): WireCall | null {
+  const parsed = parseFirst(callSchema, value)
+  return parsed.success ? parsed.data : null
+}
 
 const innerPart = z.union([z.string().transform((text) => ({ text })), z.looseObject({ text: textSchema })])
 
@@ -264,11 +270,21 @@ const reason = z
     textSchema,
     z.array(textSchema).transform((list) => list[0] ?? ''),
     z
-      .looseObject({ type: textSchema, reason: textSchema })
-      .transform(({ type, reason: why }) => (type === '' ? why : type)),
+      .looseObject({ type: textSchema, reason: textSchema, name: textSchema })
+      .transform(({ type, reason: why, name }) => type || why || name),
   ])
   .optional()
   .transform((text) => text ?? '')
+
+/** The names of the reason for the end of an answer. */
+const reasonNames = ['stop_reason', 'stopReason', 'finish_reason', 'finishReason'] as const
+
+/** Returns the reason that an object of an answer names, in any form and under any name; empty for none. Pure. */
+export function reasonIn(value: Readonly<Record<string, unknown>>): string {
+  const given = reasonNames.map((name) => value[name]).find((one) => (one ?? null) !== null)
+  const parsed = parseFirst(reason, given)
+  return parsed.success ? parsed.data : ''
+}
 
 const choiceMembers = z.looseObject({
   index: place,

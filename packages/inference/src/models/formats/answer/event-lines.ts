@@ -1,4 +1,5 @@
 import { createLineSplitter } from '@flotilla/protocol/stream-lines'
+import { doneMark } from './done-mark.ts'
 
 /** One text of an answer: the data of an event, one line, or the whole body. */
 export interface Frame {
@@ -94,7 +95,7 @@ export function createEventLines(eventMaxChars: number): EventLines {
     if (field !== 'data' && field !== 'event') return
     const plain = repeatedField.test(text) ? text.replace(repeatedField, 'data:') : text
     const value = colon < 0 ? '' : plain.slice(plain[colon + 1] === ' ' ? colon + 2 : colon + 1)
-    const isNext = field === 'data' ? jsonBegins.test(value) || /^\[?done\]?$/i.test(value) : true
+    const isNext = field === 'data' ? jsonBegins.test(value) || doneMark.test(value) : true
     if (isNext && data.length === 1 && isWholeText) dispatch(into)
     if (field === 'event') event = value
     else {

@@ -38,7 +38,7 @@ export function wireValues(text: string, secrets: readonly Secret[]): readonly W
   return values.flatMap((value, at) => {
     if (value === null) return []
     if (!isRecord(value)) throw unreadable('the answer is not a JSON object')
-    return [{ value: unwrapped(value), written: unwrapped(written[at]) }]
+    return [{ value: unwrapped(value, 'choices'), written: unwrapped(written[at], 'choices') }]
   })
 }
 
@@ -90,12 +90,13 @@ function listed(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value]
 }
 
-/** Returns the answer without the envelope in whose member some gateways put the whole answer. */
-function unwrapped<V>(value: V): V {
-  if (!isRecord(value) || value['choices'] !== undefined) return value
+/** Returns the answer without the envelope in whose member some gateways put the whole answer. Pure. */
+export function unwrapped<V>(value: V, member: 'choices' | 'candidates'): V {
+  if (!isRecord(value) || value[member] !== undefined) return value
   for (const name of envelopes) {
     const inner = value[name]
-    if (isRecord(inner) && Array.isArray(inner['choices'])) return { ...value, ...inner }
+    if (isRecord(inner) && typeof inner[member] === 'object' && inner[member] !== null)
+      return { ...value, ...inner }
   }
   return value
 }

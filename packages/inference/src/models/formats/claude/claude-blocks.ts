@@ -1,6 +1,11 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { readJsonQuietly } from '@flotilla/foundation/intake'
+import { callIn, callTypes } from '../answer/call-pieces.ts'
+import { wordsAt, wordsOf } from '../answer/said-words.ts'
+import { namesOf } from '../answer/strange-content.ts'
+import { unreadable } from '../answer/unreadable.ts'
+import { membersOf } from './claude-message.ts'
 import type { Members } from './claude-message.ts'
 
 /** A block with an empty beginning, and its content as deltas. */
@@ -18,7 +23,49 @@ const sayingDeltas: readonly unknown[] = [
   'input_json_delta',
 ]
 
-/** Adapts the start of a block; null for a block without readable content. Pure. */
+/** Names that other APIs have for the types of blocks. */
+const otherTypes: Readonly<Record<string, string>> = {
+  output_text: 'text',
+  refusal: 'text',
+  reasoning: 'thinking',
+  thought: 'thinking',
+}
+const textNames = ['text', 'content', 'output_text', 'refusal', 'value'] as const
+const thinkingNames = ['thinking', 'reasoning', 'text', 'content', 'summary'] as const
+
+/** Returns the start of a block in the form of the API; the same object if it has that form. Pure. */
+export function readBlock(given: unknown): Members {
+  if (typeof given === 'string') return { type: 'text', text: given }
+  const block = membersOf(given)
+  const type = typeOfBlock(block)
+  if (type === 'tool_use') return readCall(block)
+  if (type === 'text' && typeof block['text'] !== 'string')
+    return { ...block, type, text: wordsAt(block, textNames) }
+  if (type === 'thinking' && typeof block['thinking'] !== 'string')
+    return { ...block, type, thinking: wordsAt(block, thinkingNames) }
+  return block['type'] === type ? block : { ...block, type }
+}
+
+/** Returns the type of a block by its name in any API, or by its members. */
+function typeOfBlock(block: Members): unknown {
+  const { type } = block
+  if (typeof type === 'string' && type !== '')
+    return callTypes.includes(type) ? 'tool_use' : (otherTypes[type] ?? type)
+  if ('name' in block || 'function' in block) return 'tool_use'
+  if ('thinking' in block || 'reasoning' in block) return 'thinking'
+  return textNames.some((name) => name in block) ? 'text' : type
+}
+
+function readCall(block: Members): Members {
+  const { type, id, name, input } = block
+  if (type === 'tool_use' && typeof id === 'string' && typeof name === 'string' && input !== undefined)
+    return block
+  const call = callIn(block)
+  if (call === null) throw unreadable(`a call of ${namesOf(block)}`)
+  return { type: 'tool_use', id: call.id, name: call.name, input: input ?? call.arguments }
+}
+
+/** Adapts the start of a block in the form of the API; null for a block without readable content. Pure. */
 export function mendedBlock(block: Members, keepsUnknown: boolean): MendedBlock | null {
   const { type } = block
   if (!sayingBlocks.includes(type))
@@ -31,7 +78,7 @@ export function mendedBlock(block: Members, keepsUnknown: boolean): MendedBlock 
 
 /** Adapts a text or thinking block: text in its start becomes a delta, because readers expect an empty start. */
 function mendedText(block: Members, name: 'text' | 'thinking', keepsCitations: boolean): MendedBlock {
-  const text = printed(block[name])
+  const text = wordsOf(block[name])
   const { signature } = block
   const isSigned = name === 'thinking' && typeof signature === 'string' && signature !== ''
   const isPlain = block[name] === '' && !isSigned && block['citations'] == null
@@ -63,18 +110,61 @@ function inputText(input: unknown): string {
   return typeof inner === 'string' ? inner : input
 }
 
-/** Adapts a delta; null for one without readable content. Pure. */
+/** The name of the content in a delta of each type, and the names that other APIs have for it. */
+const pieceNames: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  text_delta: ['text', 'content', 'output_text', 'value', 'delta'],
+  thinking_delta: ['thinking', 'reasoning', 'text', 'content', 'summary', 'delta'],
+  signature_delta: ['signature'],
+  input_json_delta: ['partial_json', 'input', 'arguments', 'parameters', 'args', 'json', 'delta'],
+}
+const deltaOfBlock: Readonly<Record<string, string>> = {
+  text: 'text_delta',
+  thinking: 'thinking_delta',
+  tool_use: 'input_json_delta',
+}
+
+/**
+ * Returns a delta in the form of the API; the same object if it has that form or an unknown one. `blockType` is the
+ * type of the block to which the delta belongs; undefined if the block has not begun. Pure.
+ */
+export function readDelta(given: unknown, blockType: unknown): Members {
+  const ofBlock = deltaOfBlock[String(blockType)]
+  if (typeof given === 'string') {
+    const type = ofBlock ?? 'text_delta'
+    return { type, [pieceNames[type]?.[0] ?? 'text']: given }
+  }
+  const delta = membersOf(given)
+  const type = sayingDeltas.includes(delta['type']) ? String(delta['type']) : typeOfDelta(delta, ofBlock)
+  const names = type === null ? undefined : pieceNames[type]
+  if (type === null || names === undefined) return delta
+  const [name] = names
+  if (delta['type'] === type && (delta[name] ?? null) !== null) return delta
+  const piece = names.map((one) => delta[one]).find((one) => (one ?? null) !== null)
+  return piece === undefined ? delta : { type, [name]: piece }
+}
+
+/** Returns the type of a delta whose own type is missing or another API's; null for an unknown delta. */
+function typeOfDelta(delta: Members, ofBlock: string | undefined): string | null {
+  if ('partial_json' in delta) return 'input_json_delta'
+  if (typeof delta['thinking'] === 'string') return 'thinking_delta'
+  if (typeof delta['signature'] === 'string') return 'signature_delta'
+  const isOfApi = String(delta['type']) === 'citations_delta'
+  if (ofBlock !== undefined) return isOfApi ? null : ofBlock
+  return typeof delta['text'] === 'string' ? 'text_delta' : null
+}
+
+/** Adapts a delta in the form of the API; null for one without readable content. Pure. */
 export function mendedDelta(delta: Members, keepsUnknown: boolean): Members | null {
   const { type } = delta
   if (!sayingDeltas.includes(type)) return keepsUnknown && typeof type === 'string' ? delta : null
-  const name = type === 'input_json_delta' ? 'partial_json' : String(type).replace(/_delta$/, '')
+  const name = pieceNames[String(type)]?.[0] ?? 'text'
   const piece = delta[name]
   if (typeof piece === 'string') return delta
   if (piece === null || piece === undefined) return null
-  return { ...delta, [name]: name === 'partial_json' ? JSON.stringify(piece) : printed(piece) }
+  return { ...delta, [name]: name === 'partial_json' ? JSON.stringify(piece) : wordsOf(piece) }
 }
 
-/** Returns a text, or a number or boolean as it is printed; an empty text for any other value. */
+/** Returns an id or a name as a text; an empty text for one that cannot be read, because the mesh gives its own. */
 function printed(value: unknown): string {
   if (typeof value === 'string') return value
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''

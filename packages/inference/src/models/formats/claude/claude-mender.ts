@@ -1,8 +1,9 @@
-import { eventsOfMessage, filled, membersOf } from './claude-message.ts'
+import { blocksOf, eventsOfMessage, filled, membersOf } from './claude-message.ts'
 import type { Members } from './claude-message.ts'
 import { createAnswerEnding } from '../answer/answer-ending.ts'
 import { charsIn, countIn, estimatedTokens } from '../usage.ts'
-import { mendedBlock, mendedDelta } from './claude-blocks.ts'
+import { reasonIn } from '../answer/chat-wire.ts'
+import { mendedBlock, mendedDelta, readBlock, readDelta } from './claude-blocks.ts'
 
 interface MenderOptions {
   /** Whether unknown events and blocks stay, for a client that skips them; otherwise they are removed. */
@@ -18,8 +19,12 @@ interface OpenBlock {
 /** Adapts the events of one stream. An event that needs no change is returned as the same object. */
 export interface ClaudeMender {
   take(event: Members): readonly Members[]
+  /** Ends a message with content at the mark with which chat completions end. */
+  done(): readonly Members[]
   /** Returns the events that the server omitted at the end of the stream. */
   end(): readonly Members[]
+  /** The first block of an unknown type of a message without any content; null if there was none. */
+  strange(): string | null
   /** Whether the message has ended behind its content: by a reason, or by the end of its stream. */
   isComplete(): boolean
 }
@@ -33,9 +38,12 @@ export interface ClaudeMender {
  *   another message behind content is an error, because a proxy has joined two answers;
  * - blocks are numbered in their order, and each has a start and a stop;
  * - text and input in the start of a block become its first delta;
- * - a stream that ends with `message_stop` but without a reason ends as `end_turn` or `tool_use`.
+ * - blocks and deltas in the forms of other APIs are read (`claude-blocks.ts`), and blocks in the start of the message
+ *   where no others come;
+ * - the reason may have another name or form, or be beside the delta or in the last event;
+ * - a stream that ends with `message_stop` or `[DONE]` but without a reason ends as `end_turn` or `tool_use`.
  *
- * A stream without a reason and without `message_stop` stays incomplete. Create one per stream.
+ * A stream without a reason and without such an end stays incomplete. Create one per stream.
  */
 export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMender {
   let hasBegun = false
@@ -50,6 +58,9 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
   let contentChars = 0
   /** The open blocks by the index that the server wrote. */
   const open = new Map<unknown, OpenBlock>()
+  /** Blocks in the start of the message. */
+  let early: readonly unknown[] = []
+  let strangeType: string | null = null
 
   function begin(): readonly Members[] {
     if (hasBegun) return []
@@ -60,10 +71,22 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
   function first(event: Members): readonly Members[] {
     hasBegun = true
     const message = membersOf(event['message'])
-    const mended = filledMessage(message, keepsUnknown)
+    const filledIn = filledMessage(message, keepsUnknown)
     id = idOf(message)
+    early = blocksOf(message['content'])
+    const mended = early.length > 0 ? { ...filledIn, content: [] } : filledIn
     outputTokens = membersOf(mended['usage'])['output_tokens'] ?? 0
     return [mended === message ? event : { ...event, message: mended }]
+  }
+
+  /** Returns the blocks in the start of the message as events, unless others came. */
+  function earlyBlocks(): readonly Members[] {
+    const blocks = count === 0 ? early : []
+    early = []
+    return blocks.flatMap((block, index) => [
+      ...start({ type: 'content_block_start', index, content_block: block }),
+      ...close(index),
+    ])
   }
 
   /** Drops a repeated start of the same message; returns an error if another message starts after content. */
@@ -91,14 +114,17 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
   function start(event: Members): readonly Members[] {
     const { index: given } = event
     const closed = close(given)
-    const block = membersOf(event['content_block'])
+    const block = readBlock(event['content_block'])
     const mended = mendedBlock(block, keepsUnknown)
     const index = openBlock(given, mended?.block ?? null, block['type'])
-    if (mended === null || index === null) return [...begin(), ...closed]
+    if (mended === null || index === null) {
+      if (!quietTypes.test(String(block['type']))) strangeType ??= String(block['type']).slice(0, 60)
+      return [...begin(), ...closed]
+    }
     // Text and thoughts have content with their first delta.
     const hasContent = mended.deltas.length > 0 || !['text', 'thinking'].includes(String(block['type']))
     ending.take({ hasContent, hasReason: false })
-    const isSame = mended.block === block && index === given
+    const isSame = mended.block === event['content_block'] && index === given
     const started = isSame ? event : { ...event, index, content_block: mended.block }
     const deltas = mended.deltas.map((delta) => ({ type: 'content_block_delta', index, delta }))
     return [...begin(), ...closed, started, ...deltas]
@@ -106,11 +132,11 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
 
   function delta(event: Members): readonly Members[] {
     const { index: given } = event
-    const piece = membersOf(event['delta'])
+    let block = open.get(given)
+    const piece = readDelta(event['delta'] ?? pieceBeside(event), block?.type)
     const mended = mendedDelta(piece, keepsUnknown)
     if (mended === null) return []
     let before: readonly Members[] = []
-    let block = open.get(given)
     if (block === undefined) {
       // The server omitted the start of the block.
       const begun = startOf(piece)
@@ -123,7 +149,10 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     const chars = charsIn(mended) - charsIn(mended['type'])
     contentChars += chars
     ending.take({ hasContent: chars > 0, hasReason: false })
-    return [...before, mended === piece && index === given ? event : { ...event, index, delta: mended }]
+    return [
+      ...before,
+      mended === event['delta'] && index === given ? event : { ...event, index, delta: mended },
+    ]
   }
 
   /** Returns the output of a message whose end reports none: the start of a message counts one token or few. */
@@ -135,22 +164,28 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
   function messageDelta(event: Members): readonly Members[] {
     const reported = membersOf(event['usage'])
     const usage = filledUsage({ output_tokens: countedOutput(), ...filled(reported) }, keepsUnknown)
-    const change = membersOf(event['delta'])
-    const namesReason = typeof change['stop_reason'] === 'string' && change['stop_reason'] !== ''
-    hasReason ||= namesReason
-    ending.take({ hasContent: false, hasReason: namesReason })
+    const given = membersOf(event['delta'])
+    const reason = reasonIn(given) || reasonIn(event)
+    const change =
+      reason === '' || given['stop_reason'] === reason ? given : { ...given, stop_reason: reason }
+    const late = earlyBlocks()
+    hasReason ||= reason !== ''
+    ending.take({ hasContent: false, hasReason: reason !== '' })
     const closed = [...open.keys()].flatMap(close)
     const isSame = sameMembers(usage, reported) && event['delta'] === change
-    return [...begin(), ...closed, isSame ? event : { ...event, delta: change, usage }]
+    return [...begin(), ...late, ...closed, isSame ? event : { ...event, delta: change, usage }]
   }
 
   function stop(event: Members): readonly Members[] {
     if (isOver) return []
     isOver = true
+    const late = earlyBlocks()
     ending.take({ hasContent: false, hasReason: true })
-    const closed = [...open.keys()].flatMap(close)
+    const closed = [...late, ...[...open.keys()].flatMap(close)]
     if (hasReason) return [...begin(), ...closed, event]
-    const reason = { stop_reason: hasCalls ? 'tool_use' : 'end_turn', stop_sequence: null }
+    const named = reasonIn(event) || reasonIn(membersOf(event['message']))
+    const stop_reason = named || (hasCalls ? 'tool_use' : 'end_turn')
+    const reason = { stop_reason, stop_sequence: null }
     const ended = { type: 'message_delta', delta: reason, usage: { output_tokens: countedOutput() } }
     return [...begin(), ...closed, ended, event]
   }
@@ -185,8 +220,21 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
   return {
     take,
     isComplete: ending.isComplete,
+    done: () => (count > 0 ? stop({ type: 'message_stop' }) : []),
+    strange: () => (count === 0 ? strangeType : null),
     end: () => (hasReason && !isOver ? stop({ type: 'message_stop' }) : []),
   }
+}
+
+/** Blocks of tools that the provider itself runs, and others that have no words: a message may have only them. */
+const quietTypes =
+  /^(?:server_tool_use|mcp_tool_use|container_upload|compaction|redacted_thinking|.*_result)$/
+
+/** Returns the piece of an event that has it beside its delta; undefined for none. */
+function pieceBeside(event: Members): Members | undefined {
+  const { text, thinking, partial_json } = event
+  const [name, piece] = Object.entries({ partial_json, thinking, text }).find(([, one]) => one != null) ?? []
+  return name === undefined ? undefined : { [name]: piece }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { readJsonAsWritten } from '@flotilla/foundation/intake'
+import { reasonIn } from '../answer/chat-wire.ts'
 import { settleArguments, wrapped } from '../answer/call-arguments.ts'
 import { isRecord } from '../empty-answer.ts'
 
@@ -11,7 +12,8 @@ export function membersOf(value: unknown): Members {
 
 /** Converts a whole message to the events of a stream; each block is complete in its first event. Pure. */
 export function eventsOfMessage(message: Members): readonly Members[] {
-  const { content, stop_reason = null, stop_sequence = null, usage } = message
+  const { content, stop_sequence = null, usage } = message
+  const stop_reason = reasonIn(message) || null
   const start = { ...message, content: [], stop_reason: null, stop_sequence: null }
   return [
     { type: 'message_start', message: start },
@@ -25,7 +27,7 @@ export function eventsOfMessage(message: Members): readonly Members[] {
 }
 
 /** Returns the content as a list of blocks; some servers write one text or one block instead of a list. */
-function blocksOf(content: unknown): readonly unknown[] {
+export function blocksOf(content: unknown): readonly unknown[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   if (Array.isArray(content)) return content
   return isRecord(content) ? [content] : []

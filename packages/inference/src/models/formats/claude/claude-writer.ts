@@ -1,6 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { Secret } from '@flotilla/egress/credentials'
 import { createAnswerFrames } from '../answer/answer-frames.ts'
+import { doneMark } from '../answer/done-mark.ts'
 import type { Frame } from '../answer/event-lines.ts'
 import { errorInAnswer, errorWordsIn } from '../answer/error-in-answer.ts'
 import { unreadable } from '../answer/unreadable.ts'
@@ -18,8 +19,8 @@ export interface ClaudeOptions {
   readonly secrets?: readonly Secret[]
 }
 
-/** Data of events that only keep a connection open, or mark the end as a chat completion does. */
-const keepAlive = /^(?:ping|pong|heartbeat|keep-?alive|null|\[?done\]?|\{\s*\}|\[\s*\])?$/i
+/** Data of events that only keep a connection open. */
+const keepAlive = /^(?:ping|pong|heartbeat|keep-?alive|null|\{\s*\}|\[\s*\])?$/i
 
 /**
  * Reads an answer of the Messages API, whole or streamed, and writes it in the form that was asked for: events, or
@@ -55,8 +56,16 @@ export function createClaudeWriter({ stream, keepsUnknown, seal = '', secrets = 
     })
   }
 
+  function write(mended: readonly Written[]): string {
+    hasAny ||= mended.length > 0
+    if (stream) return mended.map(printedEvent).join('')
+    events.push(...mended.map(({ event }) => event))
+    return ''
+  }
+
   function takeFrame(frame: Frame): string {
     const text = frame.data.trim()
+    if (doneMark.test(text)) return write(mender.done().map((event) => ({ event })))
     if (keepAlive.test(text) || frame.event === 'stray') return ''
     const values = wireValues(text, secrets)
     const from = values.length === 1 ? frame : { event: frame.event, data: '' }
@@ -64,10 +73,7 @@ export function createClaudeWriter({ stream, keepsUnknown, seal = '', secrets = 
       .flatMap(({ value, written }) => eventsOf(value, membersOf(written), from))
       // A failure behind a complete message revokes nothing, and another attempt would be paid for once more.
       .filter(({ event }) => event['type'] !== 'error' || !mender.isComplete())
-    hasAny ||= mended.length > 0
-    if (stream) return mended.map(printedEvent).join('')
-    events.push(...mended.map(({ event }) => event))
-    return ''
+    return write(mended)
   }
 
   return {
@@ -77,6 +83,8 @@ export function createClaudeWriter({ stream, keepsUnknown, seal = '', secrets = 
       const missing = mender.end()
       if (!hasAny)
         throw unreadable(strange === '' ? 'it has no events of a message' : `an object of ${strange}`)
+      const strangeBlock = mender.strange()
+      if (strangeBlock !== null) throw unreadable(`a block of type ${strangeBlock}`)
       if (stream) return last + missing.map((event) => printedEvent({ event })).join('')
       const error = errorIn(events)
       if (error !== null) return JSON.stringify({ type: 'error', error: error['error'] })

@@ -2,17 +2,32 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Secret } from '@flotilla/egress/credentials'
 import { createAnswerEnding } from '../answer/answer-ending.ts'
 import { createAnswerFrames } from '../answer/answer-frames.ts'
+import { reasonIn } from '../answer/chat-wire.ts'
+import { doneMark } from '../answer/done-mark.ts'
 import type { Frame } from '../answer/event-lines.ts'
 import { errorInAnswer } from '../answer/error-in-answer.ts'
-import { wrapped } from '../answer/call-arguments.ts'
 import { readOnce } from '../answer/repeated-deltas.ts'
+import { namesOf } from '../answer/strange-content.ts'
 import { unreadable } from '../answer/unreadable.ts'
-import { wireValues } from '../answer/wire-values.ts'
-import { membersOf, writtenObject } from '../claude/claude-message.ts'
+import { unwrapped, wireValues } from '../answer/wire-values.ts'
+import { membersOf } from '../claude/claude-message.ts'
 import type { Members } from '../claude/claude-message.ts'
 import { isRecord } from '../empty-answer.ts'
+import { partsOf } from './google-parts.ts'
 
-const keepAlive = /^(?:ping|null|\[?done\]?|\{\s*\}|\[\s*\])?$/i
+const keepAlive = /^(?:ping|null|\{\s*\}|\[\s*\])?$/i
+
+/** The end of an answer whose stream ended with the mark of chat completions and without a reason. */
+const stopped: Members = {
+  candidates: [{ content: { role: 'model', parts: [] }, finishReason: 'STOP', index: 0 }],
+}
+
+/** Returns the members of the parts that could not be read; an empty text for a candidate without parts. */
+function strangeIn({ content }: Members): string {
+  const { parts } = membersOf(content)
+  const [first] = (Array.isArray(parts) ? (parts as unknown[]) : [parts]).filter(isRecord)
+  return first === undefined ? '' : namesOf(first)
+}
 
 /**
  * Reads an answer of Gemini, whole or streamed, and writes it in the form that was asked for: events, or one answer
@@ -30,34 +45,44 @@ export function createGoogleWriter({
   const answers: Members[] = []
   let hasAny = false
   const ending = createAnswerEnding()
+  let hasSaid = false
+  let hasReason = false
   let strange = ''
+  /** The members of the first part that could not be read. */
+  let strangePart = ''
 
   function answerOf(given: Members, asWritten: Members): readonly Members[] {
-    const [value, written] = [unwrapped(given), unwrapped(asWritten)]
-    const { candidates } = value
+    const [value, written] = [unwrapped(given, 'candidates'), unwrapped(asWritten, 'candidates')]
+    const candidates = value['candidates'] ?? value['candidate']
     const hasCandidates = candidates !== undefined && (!Array.isArray(candidates) || candidates.length > 0)
     const failure = hasCandidates ? null : errorInAnswer(value, { secrets })
     if (failure !== null) return ending.isComplete() ? [] : [{ error: errorOf(value, failure.detail) }]
-    if (!knownMembers.some((name) => name in value)) {
-      strange ||= Object.keys(value).slice(0, 8).join(', ').slice(0, 100)
+    if (!knownMembers.some((name) => name in value) && !isCandidate(value)) {
+      strange ||= `an object of ${namesOf(value)}`
       return []
     }
     const mended = mendedAnswer(written)
     const [candidate] = (mended['candidates'] ?? []) as readonly Members[]
     const parts = membersOf(candidate?.['content'])['parts']
-    ending.take({
-      hasContent: Array.isArray(parts) && parts.length > 0,
-      hasReason: candidate?.['finishReason'] !== undefined,
-    })
+    const hasContent = Array.isArray(parts) && parts.length > 0
+    const silent = hasContent ? null : candidateOf(written)
+    if (silent !== null) strangePart ||= strangeIn(silent)
+    hasSaid ||= hasContent
+    hasReason ||= candidate?.['finishReason'] !== undefined
+    ending.take({ hasContent, hasReason: candidate?.['finishReason'] !== undefined })
     return [mended]
   }
 
   function takeFrame({ event, data }: Frame): string {
     const text = data.trim()
+    if (doneMark.test(text)) return hasSaid && !hasReason ? write([stopped]) : ''
     if (keepAlive.test(text) || event === 'stray') return ''
-    const mended = wireValues(text, secrets).flatMap(({ value, written }) =>
-      answerOf(value, membersOf(written)),
+    return write(
+      wireValues(text, secrets).flatMap(({ value, written }) => answerOf(value, membersOf(written))),
     )
+  }
+
+  function write(mended: readonly Members[]): string {
     hasAny ||= mended.length > 0
     if (stream) return mended.map((answer) => `data: ${JSON.stringify(answer)}\n\n`).join('')
     answers.push(...mended)
@@ -68,7 +93,8 @@ export function createGoogleWriter({
     take: (bytes: Uint8Array): string => frames.take(bytes).map(takeFrame).join(''),
     end(): string {
       const last = frames.end().map(takeFrame).join('')
-      if (!hasAny) throw unreadable(strange === '' ? 'it has no candidates' : `an object of ${strange}`)
+      if (!hasAny) throw unreadable(strange === '' ? 'it has no candidates' : strange)
+      if (!hasSaid && strangePart !== '') throw unreadable(`a part of ${strangePart}`)
       if (stream) return last
       const failed = answers.find(({ error }) => error !== undefined)
       if (failed) return JSON.stringify(failed)
@@ -79,13 +105,14 @@ export function createGoogleWriter({
   }
 }
 
-/** Returns the answer without the member `response`, in which Google's Code Assist API puts it. */
-function unwrapped(value: Members): Members {
-  const inner = membersOf(value['response'])
-  return 'candidates' in inner && !('candidates' in value) ? inner : value
-}
-
-const knownMembers = ['candidates', 'usageMetadata', 'promptFeedback'] as const
+const knownMembers = [
+  'candidates',
+  'candidate',
+  'usageMetadata',
+  'usage_metadata',
+  'promptFeedback',
+  'prompt_feedback',
+] as const
 
 /**
  * Returns the provider's error in the form that the AI SDK package reads, which keeps these three members alone. The
@@ -110,39 +137,50 @@ function quotaIn(details: unknown): unknown {
 }
 
 function mendedAnswer(answer: Members): Members {
-  const { responseId, modelVersion, candidates, promptFeedback } = answer
-  const list = Array.isArray(candidates)
-    ? (candidates as unknown[])
-    : isRecord(candidates)
-      ? [candidates]
-      : null
-  const first = list?.find((one) => isRecord(one) && (one['index'] ?? 0) === 0) ?? list?.find(isRecord)
-  const blocked = membersOf(promptFeedback)['blockReason']
+  const { responseId, modelVersion, promptFeedback } = answer
+  const first = candidateOf(answer)
+  const feedback = membersOf(promptFeedback ?? answer['prompt_feedback'])
+  const blocked = feedback['blockReason'] ?? feedback['block_reason']
   return {
     ...(typeof responseId === 'string' ? { responseId } : {}),
     ...(typeof modelVersion === 'string' ? { modelVersion } : {}),
-    ...(first === undefined ? {} : { candidates: [mendedCandidate(membersOf(first))] }),
+    ...(first === null ? {} : { candidates: [mendedCandidate(first)] }),
     ...(typeof blocked === 'string' ? { promptFeedback: { blockReason: blocked } } : {}),
     ...usageIn(answer),
   }
 }
 
-function usageIn({ usageMetadata }: Members): Members {
-  if (!isRecord(usageMetadata)) return {}
-  const counts = Object.entries(usageMetadata).flatMap(([name, value]) => {
+/** Returns the first candidate: of a list, by its index, alone, or the answer itself if that has the content. */
+function candidateOf(answer: Members): Members | null {
+  const given = answer['candidates'] ?? answer['candidate']
+  if (given === undefined || given === null) return isCandidate(answer) ? answer : null
+  const isByIndex = isRecord(given) && isRecord(given['0'])
+  const list: readonly unknown[] = Array.isArray(given) ? given : isByIndex ? Object.values(given) : [given]
+  const first = list.find((one) => isRecord(one) && (one['index'] ?? 0) === 0) ?? list.find(isRecord)
+  return isRecord(first) ? first : null
+}
+
+function isCandidate(answer: Members): boolean {
+  return ['content', 'parts'].some((name) => (answer[name] ?? null) !== null) || reasonIn(answer) !== ''
+}
+
+function usageIn(answer: Members): Members {
+  const usage = answer['usageMetadata'] ?? answer['usage_metadata']
+  if (!isRecord(usage)) return {}
+  const counts = Object.entries(usage).flatMap(([given, value]) => {
+    const name = given.replaceAll(/_([a-z])/g, (_mark, letter: string) => letter.toUpperCase())
     const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
     return name.endsWith('TokenCount') && typeof count === 'number' ? [[name, count] as const] : []
   })
   return { usageMetadata: Object.fromEntries(counts) }
 }
 
-function mendedCandidate({ content, finishReason, finishMessage }: Members): Members {
-  const { parts } = membersOf(content)
-  const list = Array.isArray(parts) ? (parts as unknown[]) : isRecord(parts) ? [parts] : []
+function mendedCandidate(candidate: Members): Members {
+  const message = candidate['finishMessage'] ?? candidate['finish_message']
   return {
-    content: { role: 'model', parts: list.flatMap((part) => mendedPart(membersOf(part))) },
-    ...finishIn(finishReason),
-    ...(typeof finishMessage === 'string' ? { finishMessage } : {}),
+    content: { role: 'model', parts: partsOf(candidate) },
+    ...finishIn(candidate),
+    ...(typeof message === 'string' ? { finishMessage: message } : {}),
     index: 0,
   }
 }
@@ -150,49 +188,10 @@ function mendedCandidate({ content, finishReason, finishMessage }: Members): Mem
 /** The reasons by their numbers in Google's protocol buffers, which some gateways print. */
 const reasons = ['', 'STOP', 'MAX_TOKENS', 'SAFETY', 'RECITATION', 'OTHER', 'BLOCKLIST', 'PROHIBITED_CONTENT']
 
-function finishIn(reason: unknown): Members {
-  const finishReason = typeof reason === 'number' ? (reasons[reason] ?? `reason ${reason}`) : reason
-  return typeof finishReason === 'string' && finishReason !== '' ? { finishReason } : {}
-}
-
-/** Returns the part without members that the package does not know; an empty list if nothing remains. */
-function mendedPart(part: Members): readonly Members[] {
-  const { text, thought } = part
-  // Gateways that read Google's protocol buffers write names with underscores.
-  const inlineData = part['inlineData'] ?? part['inline_data']
-  const functionCall = part['functionCall'] ?? part['function_call']
-  const seal = part['thoughtSignature'] ?? part['thought_signature']
-  const more = {
-    ...(thought === true ? { thought } : {}),
-    ...(typeof seal === 'string' && seal !== '' ? { thoughtSignature: seal } : {}),
-  }
-  if (isRecord(functionCall)) return [{ functionCall: mendedCall(functionCall), ...more }]
-  if (typeof text === 'string') return [{ text, ...more }]
-  if (typeof text === 'number' || typeof text === 'boolean') return [{ text: String(text), ...more }]
-  const media = membersOf(inlineData)
-  const mimeType = media['mimeType'] ?? media['mime_type']
-  const { data } = media
-  if (typeof mimeType === 'string' && typeof data === 'string')
-    return [{ inlineData: { mimeType, data }, ...more }]
-  return 'thoughtSignature' in more ? [{ text: '', ...more }] : []
-}
-
-/** Adapts a call: some gateways write the arguments as a JSON text. A call that arrives in pieces stays unchanged. */
-function mendedCall(call: Members): Members {
-  const { id, name, args } = call
-  if ('partialArgs' in call || 'willContinue' in call) return call
-  return {
-    ...(typeof id === 'string' && id !== '' ? { id } : {}),
-    name: typeof name === 'string' ? name : '',
-    args: argumentsOf(args),
-  }
-}
-
-function argumentsOf(args: unknown): unknown {
-  if (isRecord(args)) return args
-  if (args === null || args === undefined || args === '') return {}
-  if (Array.isArray(args) && args.length === 1 && isRecord(args[0])) return args[0]
-  return (typeof args === 'string' ? writtenObject(args) : null) ?? wrapped(args)
+function finishIn(candidate: Members): Members {
+  const given = reasonIn(candidate)
+  const finishReason = /^\d{1,3}$/.test(given) ? (reasons[Number(given)] ?? `reason ${given}`) : given
+  return finishReason === '' ? {} : { finishReason }
 }
 
 /** Joins the answers of a stream to one. */
