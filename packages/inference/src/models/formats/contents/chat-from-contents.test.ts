@@ -49,6 +49,30 @@ test('results without ids belong to the calls of all contents of the model since
   ])
 })
 
+test('contents of the model in a row are one answer', () => {
+  const model = (...parts: JsonObject[]): JsonObject => ({ role: 'model', parts })
+  const { messages } = chatOf({
+    contents: [
+      { role: 'user', parts: [{ text: 'go' }] },
+      model({ text: 'Hel' }),
+      model({ text: 'lo' }),
+      model({ functionCall: { name: 'a', args: {} } }),
+      model({ functionCall: { name: 'b', args: {} } }),
+      { role: 'user', parts: [{ functionResponse: { name: 'b', response: { output: 'two' } } }] },
+      { role: 'user', parts: [{ functionResponse: { name: 'a', response: { output: 'one' } } }] },
+      model(),
+      model({ text: 'Done.' }),
+    ],
+  })
+  expect(messages).toMatchObject([
+    { role: 'user', content: 'go' },
+    { role: 'assistant', content: 'Hello', tool_calls: [{ id: 'call_1' }, { id: 'call_2' }] },
+    { role: 'tool', tool_call_id: 'call_2', content: 'two' },
+    { role: 'tool', tool_call_id: 'call_1', content: 'one' },
+    { role: 'assistant', content: 'Done.' },
+  ])
+})
+
 test('an id that a call gets is none that a later call or a result states', () => {
   const call = (more: JsonObject = {}) => ({ functionCall: { name: 'a', args: {}, ...more } })
   const result = (id: string, output: string) => ({

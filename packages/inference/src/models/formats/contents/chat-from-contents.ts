@@ -89,7 +89,6 @@ function chatMessages(contents: JsonValue | undefined): JsonObject[] {
   const statedIds = idsIn(contents)
   const seals = createSealReader()
   let open = openCalls()
-  let isSameTurn = true
   let unnamed = 0
   function callId(given: string): string {
     let id = given
@@ -100,18 +99,15 @@ function chatMessages(contents: JsonValue | undefined): JsonObject[] {
     usedIds.add(id)
     return id
   }
-  for (const content of objectsIn(contents)) {
-    const parts = partsOf(content)
-    if (content['role'] === 'model') {
+  for (const { role, parts } of turnsIn(contents)) {
+    if (role === 'model') {
       const turn = assistantMessage(parts, { callId, seals })
       if (turn === null) continue
-      if (!isSameTurn) open = openCalls()
-      isSameTurn = true
+      open = openCalls()
       open.add(turn.calls)
       messages.push(turn.message)
       continue
     }
-    isSameTurn = false
     // Results come first, because a chat completion needs them directly after the calls.
     const results = parts.flatMap((part) => part['functionResponse'] ?? []).filter(isJsonObject)
     for (const result of results) {
@@ -121,6 +117,27 @@ function chatMessages(contents: JsonValue | undefined): JsonObject[] {
     if (said.length > 0) messages.push({ role: 'user', content: plainIfText(said) })
   }
   return messages
+}
+
+interface Turn {
+  readonly role: JsonValue | undefined
+  readonly parts: JsonObject[]
+}
+
+/**
+ * Returns the contents, those of the model in a row as one: clients store each piece of a stream as a content, and most
+ * providers reject two answers in a row.
+ */
+function turnsIn(contents: JsonValue | undefined): readonly Turn[] {
+  const turns: Turn[] = []
+  for (const content of objectsIn(contents)) {
+    const { role } = content
+    const parts = partsOf(content)
+    const last = turns.at(-1)
+    if (role === 'model' && last?.role === role) last.parts.push(...parts)
+    else turns.push({ role, parts })
+  }
+  return turns
 }
 
 /** Returns the ids that calls and results state anywhere, so that no made id equals a later one. */
