@@ -12,6 +12,7 @@ import { reportedGateways } from './rows/reported-gateways.ts'
 import { reportedEnds } from './rows/reported-ends.ts'
 import { reportedShapes } from './rows/reported-shapes.ts'
 import { repeatingOddities } from './rows/repeating.ts'
+import { shapeOddities } from './rows/shapes.ts'
 import { streamOddities } from './rows/streams.ts'
 import { templateOddities } from './rows/templates.ts'
 
@@ -32,4 +33,5 @@ export const oddities: readonly Oddity[] = [
   ...misplacedOddities,
   ...repeatingOddities,
   ...inventedOddities,
+  ...shapeOddities,
 ]

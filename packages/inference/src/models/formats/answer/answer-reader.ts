@@ -7,9 +7,9 @@ import type { Secret } from '@flotilla/egress/credentials'
 import { isRecord } from '../empty-answer.ts'
 import { charsIn } from '../usage.ts'
 import { excerptOf } from './answer-frames.ts'
-import { doneMark } from './done-mark.ts'
+import { doneEvent, doneMark, isDoneObject } from './done-mark.ts'
 import type { Frame } from './event-lines.ts'
-import { chatWireSchema, plainParts } from './chat-wire.ts'
+import { chatWireSchema, plainParts, reasonIn } from './chat-wire.ts'
 import type { WireChunk, WireSaid } from './chat-wire.ts'
 import { endOf, laterEnd } from './end-reasons.ts'
 import type { NormalEnd } from './end-reasons.ts'
@@ -19,7 +19,7 @@ import { createCallCollector } from './collect-calls.ts'
 import type { CollectedCall, CallCollector } from './collect-calls.ts'
 import { createAnswerEnding } from './answer-ending.ts'
 import type { AnswerEnding } from './answer-ending.ts'
-import { piecesIn } from './call-pieces.ts'
+import { piecesIn, strangeCall } from './call-pieces.ts'
 import { isForeign, namesOf, strangeChoice, strangeMessage } from './strange-content.ts'
 import { createRepeatedDeltas } from './repeated-deltas.ts'
 import { createThinkingTags, unopenedHeldChars } from './thinking-tags.ts'
@@ -133,7 +133,7 @@ export function createAnswerReader({
 
   function take({ event, data }: Frame): SaidNews {
     const text = data.trim()
-    if (doneMark.test(text)) so.isDone = true
+    if (doneMark.test(text) || (doneEvent.test(event) && isBareEnd(text))) so.isDone = true
     if (so.isDone) return lateUsage(text)
     if (keepAlive.test(text)) return nothing
     if (event === 'stray') {
@@ -189,7 +189,11 @@ export function createAnswerReader({
       if (part.refusal !== '') so.isRefused = true
     }
     // OpenAI's models speak in place of writing: the words are beside the sound.
-    if (text === '' && message.audio) text = message.audio.transcript
+    if (text === '' && message.audio) {
+      text = message.audio.transcript
+      if (text === '' && isRecord(message.audio) && 'data' in message.audio)
+        so.strange ??= 'a sound without its words'
+    }
     if (message.refusal !== '') {
       so.isRefused = true
       // Some gateways fill the content from the refusal.
@@ -277,6 +281,12 @@ function joinNews(before: SaidNews, news: SaidNews): SaidNews {
   }
 }
 
+/** Whether the data of an event that is named as an end is no part of an answer. */
+function isBareEnd(text: string): boolean {
+  const value = readJsonQuietly(text, jsonLimits.modelAnswer)
+  return !isRecord(value) || Object.keys(value).length === 0 || isDoneObject(value)
+}
+
 /** An event named `usage` may have the counts alone. */
 function usageEvent({ value, written }: WireValue): WireValue {
   return value['usage'] === undefined && value['choices'] === undefined
@@ -307,6 +317,7 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   const usage = usageIn(by.value)
   if (usage !== null) so.usage = usage
   const choices = choicesIn(chunk)
+  if (choices.length === 0) takeBareEnd(so, chunk, by)
   const choice = choices.find((one) => so.choice === null || one.index === null || one.index === so.choice)
   if (!choice) {
     // Most providers send the usage alone after the last content; some send it between content events.
@@ -323,6 +334,15 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   return { ...all.map((one) => takeChoice(so, one, { ...by, hadCalls })).reduce(joinNews), usage }
 }
 
+/** Takes an end that stands in an object of its own, without a choice. */
+function takeBareEnd(so: ReadSoFar, chunk: WireChunk, { value, ending }: Taking): void {
+  if (isDoneObject(value)) so.isDone = true
+  const end = endOf(reasonIn(value) || chunk.done_reason)
+  if (end === null) return
+  ending.take({ hasContent: false, hasReason: true })
+  so.reason = laterEnd(so.reason, end)
+}
+
 function takeChoice(
   so: ReadSoFar,
   choice: WireChoice,
@@ -335,6 +355,7 @@ function takeChoice(
   const news = message ? by.say(message, isWhole) : deltaOf(so, { text: choice.text, thoughts: [] })
   const pieces = message && !(isWhole && by.hadCalls) ? piecesIn(message, isWhole) : []
   for (const piece of pieces) by.calls.take(piece)
+  if (message) so.strange ??= strangeCall(message.tool_calls)
   const isSaying =
     news.text !== '' || news.thoughts.length + pieces.length > 0 || so.said.raw.length > rawChars
   if (message && !isSaying) so.strange ??= strangeMessage(message)

@@ -1,4 +1,5 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import type { JsonValue } from '@flotilla/protocol/json-value'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { wellFormedJson } from '@flotilla/protocol/well-formed-json'
 import { readJsonQuietly } from '@flotilla/foundation/intake'
@@ -19,8 +20,9 @@ const encodingsMax = 3
  * 1. the joined pieces are an object; nothing, `null`, `""` and an empty list are the empty object;
  * 2. they are a JSON text that holds an object (encoded twice);
  * 3. each piece repeats all earlier pieces, and the last one is an object;
- * 4. they are several objects in a row: equal and empty objects count once, each other object is a separate call;
- * 5. an object precedes stray closing brackets or marks of the model's template, or is inside the fences of a code
+ * 4. each piece is an object that has all members of the piece before, the last of them possibly longer;
+ * 5. they are several objects in a row: equal and empty objects count once, each other object is a separate call;
+ * 6. an object precedes stray closing brackets or marks of the model's template, or is inside the fences of a code
  *    block.
  *
  * Pure.
@@ -33,6 +35,8 @@ export function settleArguments(pieces: readonly string[]): readonly string[] {
   const isCumulative = pieces.every((piece, at) => at === 0 || piece.startsWith(pieces[at - 1] ?? ''))
   const whole = isCumulative ? objectIn(last) : null
   if (whole !== null) return [whole]
+  const grown = grownObject(pieces)
+  if (grown !== null) return [grown]
   const unfenced = /^\s*```(?:json)?\s*([^]*?)\s*```\s*$/.exec(joined)?.[1]
   const fenced = unfenced === undefined ? null : objectIn(unfenced)
   if (fenced !== null) return [fenced]
@@ -44,6 +48,11 @@ export function settleArguments(pieces: readonly string[]): readonly string[] {
 
 /** How servers and templates print that a call has no arguments; PHP prints an empty object as a list. */
 const nothings: ReadonlySet<string> = new Set(['', 'null', '[]', 'None', 'undefined'])
+/** Whether a piece of arguments prints that there are none. Pure. */
+export function isNothing(piece: string): boolean {
+  return nothings.has(piece.trim())
+}
+
 /** Blanks, zero characters and zero-width characters at the edges of arguments. */
 const invisibleEdges = /^[\s\0\u200B-\u200D\u2060\uFEFF]+|[\s\0\u200B-\u200D\u2060\uFEFF]+$/gu
 
@@ -82,6 +91,30 @@ function wrappedIn(text: string): string | null {
   if (!isJsonObject(value) || Object.keys(value).length !== 1) return null
   const inner = value[wrapping]
   return inner === undefined ? null : typeof inner === 'string' ? inner : JSON.stringify(inner)
+}
+
+/** Returns the last of several objects of which each continues the one before; null otherwise. */
+function grownObject(pieces: readonly string[]): string | null {
+  if (pieces.length < 2) return null
+  const values = pieces.map((piece) => readJsonQuietly(piece, jsonLimits.modelAnswer))
+  const isGrown = values.every(
+    (value, at) => isJsonObject(value) && (at === 0 || grows(values[at - 1], value)),
+  )
+  return isGrown ? (pieces.at(-1) ?? null) : null
+}
+
+/** Whether a later value has all of the earlier one. The recursion is as deep as the limits of JSON allow. */
+function grows(before: JsonValue | undefined, later: JsonValue | undefined): boolean {
+  if (typeof before === 'string') return typeof later === 'string' && later.startsWith(before)
+  if (Array.isArray(before))
+    return (
+      Array.isArray(later) &&
+      later.length >= before.length &&
+      before.every((one, at) => grows(one, later[at]))
+    )
+  if (isJsonObject(before))
+    return isJsonObject(later) && Object.entries(before).every(([name, one]) => grows(one, later[name]))
+  return before === null || before === later
 }
 
 function severalIn(text: string): readonly string[] | null {

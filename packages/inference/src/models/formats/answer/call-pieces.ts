@@ -1,5 +1,6 @@
 import { wireCallOf } from './chat-wire.ts'
 import type { WireCall, WireFunction, WireSaid } from './chat-wire.ts'
+import { namesOf } from './strange-content.ts'
 import type { CallPiece } from './collect-calls.ts'
 
 /** Returns the pieces of calls: in a whole message each entry is a call; in a stream the pieces name their call. */
@@ -32,7 +33,7 @@ export function callIn(value: unknown): CallPiece | null {
 }
 
 function pieceOf(call: WireCall, position: number | null): CallPiece {
-  const named = call.function ?? call.custom
+  const named = call.function ?? call.custom ?? call.tool
   return {
     index: position ?? call.index ?? named?.index ?? null,
     id: idOf(call),
@@ -51,9 +52,10 @@ function idOf(call: WireCall): string {
   return id.length > idMaxChars ? '' : id
 }
 
-/** Other names of the arguments: `args`, `kwargs`, `params`, `arguments_json`, `rawArguments`, `toolInput` and alike. */
-const otherArguments = /^(?:kw)?args$|^params$|arguments|^(?:tool|function)_?input$/i
-const otherName = /^(?:function|tool)_?name$/i
+/** Other names of the arguments: `args`, `kwargs`, `tool_args`, `arguments_json`, `toolInput`, `payload` and alike. */
+const otherArguments =
+  /^(?:kw|(?:tool|function|action)_?)?(?:args|params)$|arguments|^(?:tool|function|action)_?(?:input|parameters)$|^payload$|^inputs$/i
+const otherName = /^(?:function|tool|action|recipient)_?name$|^action$/i
 
 /**
  * Returns the arguments of a call: `arguments`, else `parameters` (Cohere, Llama), else `input` (Anthropic), else the
@@ -68,6 +70,35 @@ function nameOf(call: WireFunction): string {
   if (call.name !== '') return call.name
   const other = memberOf(call, otherName)
   return typeof other === 'string' ? other : ''
+}
+
+/**
+ * Describes the first call that has neither an id, a name nor arguments under a known name, but members with other
+ * names; null if there is none. Pure.
+ */
+export function strangeCall(calls: readonly WireCall[]): string | null {
+  for (const call of calls) {
+    const { id, name, arguments: written } = pieceOf(call, null)
+    if (id !== '' || name !== '' || written !== '') continue
+    const names = Object.entries(call).filter(
+      ([member, value]) => !silentInCall.has(member) && isFilled(value),
+    )
+    if (names.length > 0) return `a call of ${namesOf(Object.fromEntries(names))}`
+  }
+  return null
+}
+
+const silentInCall: ReadonlySet<string> = new Set([
+  'index',
+  'type',
+  'function',
+  'custom',
+  'tool',
+  'extra_content',
+])
+
+function isFilled(value: unknown): boolean {
+  return typeof value === 'string' ? value !== '' : typeof value === 'object' && value !== null
 }
 
 function memberOf(call: Readonly<Record<string, unknown>>, name: RegExp): unknown {

@@ -10,9 +10,10 @@ import { isRecord } from '../empty-answer.ts'
  *
  * - texts: texts; numbers and booleans as they are printed
  * - `content`, thinking: a text, one part, or a list of texts and parts
- * - `tool_calls`: a list, one call, calls by their index, or a JSON text of calls; null entries are skipped
+ * - `tool_calls`: a list, one call, calls by their index or id, an object with the list, or a JSON text of calls; null
+ *   entries are skipped
  * - `arguments`: a text; any other value as its JSON text; other names are in `call-pieces.ts`
- * - `function`: an object, its JSON text, or the name alone
+ * - `function`, `tool`: an object, its JSON text, or the name alone
  * - `content`, `tool_calls`: a list of lists is one list
  * - `index`: a whole number, also as a text; anything else is no index
  * - `finish_reason`: a text, a list with one, or an object with `type`, `reason` or `name`; also `finishReason`, `stop_reason`
@@ -90,6 +91,7 @@ const callSchema = z.looseObject({
   input: argumentsText,
   function: functionSchema.nullish(),
   custom: functionSchema.nullish().catch(null),
+  tool: functionSchema.nullish().catch(null),
   extra_content: z
     .looseObject({ google: z.looseObject({ thought_signature: textSchema }).nullish() })
     .nullish()
@@ -179,7 +181,26 @@ const parts = z
   .nullish()
   .transform((list) => list ?? [])
 
-const callList = z.union([
+/** Members in which some gateways put the list of calls, in place of the list itself. */
+const listNames = ['calls', 'tool_calls', 'toolCalls', 'function_calls', 'items', 'list', 'data'] as const
+/** Members of a call itself. */
+const callNames = ['name', 'function', 'custom', 'tool', 'arguments', 'input', 'parameters', 'type', 'id']
+
+/** Returns the list of calls in an object with one list, or with the calls by their ids; else the value. */
+function unlisted(value: unknown): unknown {
+  if (!isRecord(value) || callNames.some((name) => name in value)) return value
+  const name = listNames.find((one) => isFilled(value[one]))
+  if (name !== undefined) return value[name]
+  const entries = Object.entries(value)
+  const areById = entries.length > 0 && entries.every(([id, call]) => !/^\d{1,4}$/.test(id) && isCall(call))
+  return areById ? entries.map(([id, call]) => ({ id, ...(isRecord(call) ? call : {}) })) : value
+}
+
+function isCall(value: unknown): boolean {
+  return isRecord(value) && ('function' in value || typeof value['name'] === 'string')
+}
+
+const callsOfList = z.union([
   z.preprocess(
     flattened,
     z.array(callSchema.nullable()).transform((list) => list.filter((call) => call !== null)),
@@ -187,6 +208,7 @@ const callList = z.union([
   z.record(z.string().regex(/^\d{1,4}$/), callSchema).transform(byIndex),
   callSchema.transform((call) => [call]),
 ])
+const callList = z.preprocess(unlisted, callsOfList)
 
 function byIndex(calls: Readonly<Record<string, WireCall>>): WireCall[] {
   return Object.entries(calls).map(([index, call]) => ({ ...call, index: call.index ?? Number(index) }))
@@ -245,6 +267,10 @@ const inOneSpelling = renaming({
   thinkingContent: 'thinking_content',
   tool_call: 'tool_calls',
   toolCall: 'tool_calls',
+  calls: 'tool_calls',
+  function_calls: 'tool_calls',
+  functionCalls: 'tool_calls',
+  tool_uses: 'tool_calls',
 })
 const messageSchema = z.preprocess(
   (value) => withListedCalls(inOneSpelling(asMessage(value))),

@@ -1,7 +1,7 @@
 import { unreadable } from './unreadable.ts'
 import { createBrackets } from './brackets.ts'
 import type { Brackets } from './brackets.ts'
-import { settleArguments } from './call-arguments.ts'
+import { isNothing, settleArguments } from './call-arguments.ts'
 import { joinContinued } from './join-continued.ts'
 
 /** A piece of a tool call, as one event reports it. */
@@ -120,6 +120,9 @@ export function createCallCollector(): CallCollector {
       if (piece.seal !== '') call.seal = piece.seal
       call.name = joinedName(call, piece.name)
       if (piece.arguments === '') return
+      // Some servers print null for the arguments that are to come, or for the end of those that came.
+      if (call.pieces.every(isNothing)) call.pieces.length = 0
+      else if (isNothing(piece.arguments) && call.brackets.areClosed()) return
       call.pieces.push(piece.arguments)
       call.brackets.take(piece.arguments)
     },
