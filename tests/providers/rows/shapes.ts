@@ -10,6 +10,12 @@ const made = { name: 'look', arguments: '{"at":"a"}' }
 const strange = { problem: 'provider-unreadable' } as const
 const piece = (more: object): string => call({ index: 0, id: 'a', type: 'function', ...more })
 
+const noCredit = {
+  problem: 'upstream-failed',
+  says: 'insufficient_quota',
+  agentCode: 'provider-quota-exhausted',
+} as const
+
 /** Shapes of calls and ends that no documented API has. */
 export const shapeOddities: readonly Oddity[] = [
   row('the calls are in a member calls', calls({ calls: [{ id: 'a', function: made }] }), one),
@@ -90,5 +96,13 @@ export const shapeOddities: readonly Oddity[] = [
     'a sound comes without its words',
     whole({ role: 'assistant', content: null, audio: { id: 'a', data: 'UklGRg==' } }),
     strange,
+  ),
+  row('an error is a code alone', data({ error: 'insufficient_quota' }), noCredit),
+  row('an error is in detail', data({ detail: { code: 'insufficient_quota' } }), noCredit),
+  row('an error is in an error', data({ error: { error: { code: 'insufficient_quota' } } }), noCredit),
+  row(
+    'a whole answer is an error in detail',
+    JSON.stringify({ detail: { code: 'insufficient_quota' } }),
+    noCredit,
   ),
 ]

@@ -28,6 +28,12 @@ export interface HistoryRow {
 
 const row = (part: HistoryPart, says: RegExp): HistoryRow => ({ means: 'history', part, says })
 
+/** Servers that write the prompt with the chat template of a model answer 500, or with an error in a stream. */
+const ofTemplate = (part: HistoryPart, says: RegExp): HistoryRow => ({
+  ...row(part, says),
+  status: [0, 400, 500],
+})
+
 /** Excludes errors of offered tools (`tools[0]`, `functions[0]`), which are not errors of the conversation. */
 const notOffered = String.raw`^(?!.{0,60}\btools?\[?\.?\d)(?!.{0,60}\btools\.\d)`
 
@@ -46,12 +52,21 @@ export const historyRows: readonly HistoryRow[] = [
   // Anthropic, Bedrock, Google
   row(
     'thinking',
-    /thinking.{0,120}(?:signature|must start with|cannot be modified|expected)|expected.{0,20}(?:redacted_)?thinking|invalid `?signature`?|thought[_ ]signature|thinking mode.{0,80}must be passed back|reasoning_content.{0,80}(?:must|missing|required)|missing.{0,20}reasoning_content|encrypted content.{0,160}(?:verified|decrypted)|of type 'reasoning'/is,
+    /thinking.{0,120}(?:signature|must start with|cannot be modified|expected)|expected.{0,20}(?:redacted_)?thinking|invalid `?signature`?|thought[_ ]signature|thinking mode.{0,80}must be passed back|reasoning_content.{0,80}(?:must|missing|required)|missing.{0,20}reasoning_content|encrypted content.{0,160}(?:verified|decrypted)|of type 'reasoning'|redacted_thinking|messages?\W{0,3}\d.{0,80}\breasoning(?:_content|_details)?\b|items are not persisted/is,
+  ),
+  // Mistral's template, and others of models that run on llama.cpp, Ollama, LM Studio and vLLM.
+  ofTemplate(
+    'order',
+    /(?:jinja|raise_exception|chat template).{0,300}(?:roles? must alternate|system message must be|user query)/is,
+  ),
+  ofTemplate(
+    'tools',
+    /(?:jinja|raise_exception|chat template).{0,300}(?:tool[_ ]call|tool[_ ]result|role '?tool)|can only get item pairs from a mapping/is,
   ),
   // Texts of Anthropic, OpenAI, Google, Mistral, Bedrock, DeepSeek, vLLM and MiniMax about tool calls and results.
   row(
     'tools',
-    /tool call result does not follow|tool_use.{0,60}(?:found without|must have|must be unique|corresponding|name|id|input)|tool_result|tool_use_id|toolresult blocks|tooluse|role '?"?tool'?"? must|'?tool_calls'? must be followed|tool_call_ids? did not|no tool (?:call|output) found|number of function (?:calls|response)|function (?:call|response) (?:turn|parts?)|same number of function calls|duplicate.{0,20}tool.{0,10}id|invalid function arguments|function\.arguments\W.{0,60}json|unexpected role '?\w+'? after role '?tool/is,
+    /tool call result does not follow|tool_use.{0,60}(?:found without|must have|must be unique|corresponding|name|id|input)|tool_result|tool_use_id|toolresult blocks|tooluse|role '?"?tool'?"? must|'?tool_calls'? must be followed|tool_call_ids? did not|no tool (?:call|output) found|number of function (?:calls|response)|function (?:call|response) (?:turn|parts?)|same number of function calls|duplicate.{0,20}tool.{0,10}id|invalid function arguments|function\.arguments\W.{0,60}json|unexpected role '?(?:RoleEnum\.)?(?:tool|\w+'? after role '?tool)|tool_?call_?id|duplicate (?:call_ids|item found)|tool (?:use|result) blocks|tool_?result\b|tool result.{0,60}not found|tool call id.{0,40}not found|either content or tool_calls, but not both/is,
   ),
   row(
     'tools',
@@ -83,7 +98,7 @@ export const historyRows: readonly HistoryRow[] = [
   },
   row(
     'images',
-    /\bimages?\b.{0,120}(?:exceed|too (?:large|small|many)|not (?:supported|valid|allowed)|unsupported|invalid|could not|dimension|at most|media type|maximum)|(?:unsupported|invalid|too many|at most|could not process|unable to process|does not support|doesn't support|cannot (?:read|process)).{0,60}(?:images?\b|image_url|vision|multi-?modal|pictures?)|image_url.{0,80}(?:unknown variant|only|unsupported|not supported|expected)/is,
+    /\bimages?\b.{0,120}(?:exceed|too (?:large|small|many)|not (?:supported|valid|allowed)|unsupported|invalid|could not|dimension|at most|media type|maximum)|(?:unsupported|invalid|too many|at most|could not process|unable to process|does not support|doesn't support|cannot (?:read|process)).{0,60}(?:images?\b|image_url|vision|multi-?modal|pictures?)|no endpoints found that support image|image_url.{0,80}(?:unknown variant|only|unsupported|not supported|expected)/is,
   ),
   row(
     'text',
@@ -91,11 +106,14 @@ export const historyRows: readonly HistoryRow[] = [
   ),
   row(
     'empty',
-    /(?:must|should) (?:be|have) non-empty|non-whitespace text|must not be empty|cannot be empty|content.{0,40}(?:is|are) empty|(?:contents?|parts) (?:is|are) not specified|must include at least one parts? field|empty (?:content|message|text)|trailing whitespace|at least one content element|must have a text parameter|'?content'?: expected a string, got null|invalid message content type: <nil>/i,
+    /(?:must|should) (?:be|have) non-empty|non-whitespace text|must not be empty|cannot be empty|content.{0,40}(?:is|are) empty|(?:contents?|parts) (?:is|are) not specified|must include at least one parts? field|empty (?:content|message|text)|trailing whitespace|at least one content element|must have a text parameter|'?content'?: expected a string, got null|invalid message content type: <nil>|content or tool_calls, but not none|elements in history must have a message|at least 1 token long/i,
   ),
   row(
     'order',
-    /prefill|must end with a user|ends? with a user role|last (?:message|role)|expected last role|(?:roles|turns) must alternate|must alternate|first message must|unexpected role|must start with a user message|assistant messages at the end of the list|only user, assistant and tool roles are supported/i,
+    /prefill|must end with a user|ends? with a user role|last (?:message|role)|expected last role|(?:roles|turns) must alternate|must alternate|first message must|unexpected role|must start with a user message|assistant messages at the end of the list|only [\w, ]{4,40} roles are supported|successive user or assistant|use a valid role|invalid (?:message )?role\b|system messages? (?:must|should) be|no user query found/i,
   ),
-  row('message', /\b(?:messages?|contents?|input)\s?(?:\[\d|\.\d|\d)|^messages 参数非法/i),
+  row(
+    'message',
+    /\b(?:messages?|contents?|input)['"]?(?:\s?(?:\[\d|\.\d|\d)|,\s?\d)|^messages 参数非法|failed to parse messages|cannot unmarshal.{0,80}\bmessages\b/i,
+  ),
 ]

@@ -26,6 +26,11 @@ const messageMaxChars = 2000
 /** The most nested refusals of other providers that are read; OpenRouter nests one. */
 const nestedMax = 2
 
+/** The most errors in errors of one body that are read. */
+const errorsMax = 4
+/** The most steps of the place in a body that are shown. */
+const placesMax = 12
+
 interface RefusalSource {
   readonly status: number
   readonly provider: string
@@ -85,28 +90,57 @@ const codeFields = [
   'Code',
 ] as const
 
-/** Collects codes and messages from `{error: {...}}`, `{error: "..."}`, `{message, type, code}`, `{detail}`, `{Response: {Error}}`. */
+/** Members in which an error holds the error that it is about, in the order in which they are tried. */
+const innerNames = ['error', 'errors', 'base_resp', 'detail', 'message', 'data'] as const
+
+/**
+ * Collects codes and messages from `{error: {...}}`, `{error: "..."}`, `{message, type, code}`, `{detail}`, `{Response:
+ * {Error}}`, from errors in errors, and from errors as JSON text in a message.
+ */
 function collect(body: Fields, reading: Reading): void {
   const { codes, read, depth } = reading
-  const error =
-    fieldsIn(body['error']) ??
-    fieldsIn(body['errors']) ??
-    fieldsIn(body['base_resp']) ??
-    fieldsIn(fieldsIn(body['Response'])?.['Error'])
-  for (const holder of error === null ? [body] : [body, error]) {
+  const holders = errorsIn(body)
+  for (const holder of holders) {
     for (const name of codeFields) addCode(codes, holder[name])
+    if (isCode(holder['error'])) addCode(codes, holder['error'])
     const code = holder['code'] ?? holder['status_code']
     if (read.told === 0 && isHttpStatus(code)) read.told = Number(code)
   }
-  const inner = error ?? body
+  const inner = holders.at(-1) ?? body
   addCode(codes, fieldsIn(inner['innererror'])?.['code'])
-  const message = messageOf(inner) ?? messageOf(body)
+  const message = holders.toReversed().reduce<string | null>((found, one) => found ?? messageOf(one), null)
   if (message !== null && !read.messages.includes(message)) read.messages.push(message)
-  for (const detail of listIn(inner['details'])) collectDetail(detail, reading)
-  const metadata = fieldsIn(inner['metadata'])
-  if (metadata === null || depth >= nestedMax) return
+  for (const detail of holders.flatMap((one) => listIn(one['details']))) collectDetail(detail, reading)
+  const metadata = holders.map((one) => fieldsIn(one['metadata'])).find((one) => one !== null)
+  if (metadata == null || depth >= nestedMax) return
   if (Array.isArray(metadata['reasons'])) addCode(codes, 'moderation')
   collectRaw(metadata['raw'], { ...reading, depth: depth + 1 })
+}
+
+/** Returns the body, the error in it, the error in that one, and so on. */
+function errorsIn(body: Fields): readonly Fields[] {
+  const holders = [body]
+  while (holders.length <= errorsMax) {
+    const last = holders.at(-1) ?? body
+    const inner = innerNames.map((name) => innerOf(name, last[name])).find((one) => one !== null)
+    const found = inner ?? fieldsIn(fieldsIn(last['Response'])?.['Error'])
+    if (found === null) break
+    holders.push(found)
+  }
+  return holders
+}
+
+function innerOf(name: (typeof innerNames)[number], value: unknown): Fields | null {
+  const isText = typeof value === 'string' && /^\s*\{/.test(value)
+  const fields = fieldsIn(isText ? readJsonQuietly(value, jsonLimits.serverReply) : value)
+  // A list in `detail` names what is wrong with the body; `data` is often something else.
+  if (name === 'detail' && Array.isArray(value)) return null
+  return name === 'data' && fields?.['error'] === undefined ? null : fields
+}
+
+/** Whether a text is a code and not words: some servers write `{"error": "insufficient_quota"}`. */
+function isCode(value: unknown): boolean {
+  return typeof value === 'string' && /^[a-z]+(?:_[a-z0-9]+)+$/i.test(value)
 }
 
 /** Reads Google's details: the id of the quota, and the time to wait. */
@@ -140,7 +174,12 @@ function messageOf(fields: Fields): string | null {
     if (typeof value === 'string' && value.trim() !== '') return value.slice(0, messageMaxChars)
   }
   const [first] = listIn(fields['detail'])
-  return first === undefined ? null : messageOf(first)
+  const message = first === undefined ? null : messageOf(first)
+  // FastAPI names the place in the body beside the words.
+  const place: unknown = first?.['loc']
+  return message !== null && Array.isArray(place)
+    ? `${place.slice(0, placesMax).join('.')}: ${message}`
+    : message
 }
 
 function addCode(codes: Set<string>, value: unknown): void {

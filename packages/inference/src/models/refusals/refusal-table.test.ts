@@ -107,6 +107,20 @@ cohere | 401 | key | {"message":"invalid api token"}
 ollama | 404 | model | {"error":{"message":"model \"llama3\" not found, try pulling it first","type":"api_error"}}
 perplexity | 401 | credit | {"error":{"message":"You exceeded your current quota, please check your plan and billing details: insufficient_quota","type":"insufficient_quota","code":401}}
 perplexity | 429 | rate | {"error":{"message":"Request rate limit exceeded. Please try again later.","type":"request_rate_limit_exceeded","code":429}}
+mine | 429 | credit | {"error":"insufficient_quota"}
+mine | 400 | credit | {"detail":{"code":"insufficient_quota"}}
+mine | 400 | credit | {"detail":{"code":"insufficient_quota","message":"no more"}}
+mine | 400 | credit | {"error":{"error":{"code":"insufficient_quota","message":"no more"}}}
+mine | 400 | credit | {"error":{"error":{"error":{"type":"insufficient_quota"}}}}
+mine | 400 | credit | {"error":{"message":{"code":"insufficient_quota"}}}
+mine | 400 | credit | {"error":"{\"error\":{\"code\":\"insufficient_quota\"}}"}
+mine | 400 | credit | {"error":{"message":"{\"error\":{\"code\":\"insufficient_quota\"}}"}}
+mine | 400 | credit | {"detail":{"error":{"code":"insufficient_quota"}}}
+mine | 400 | credit | {"data":{"error":{"code":"insufficient_quota"}}}
+mine | 401 | key | {"error":"invalid_api_key","error_description":"the key is wrong"}
+mine | 400 | credit | {"errors":[{"code":"insufficient_quota"}]}
+mine | 200 | credit | {"error":"insufficient_quota"}
+mine | 429 | rate | {"error":"rate_limit_exceeded"}
 cerebras | 402 | credit | {"message":"Payment required to access this resource.","type":"payment_required_error","param":"quota","code":"wrong_api_tier"}
 cerebras | 429 | rate | {"message":"We're experiencing high traffic right now! Please try again soon.","type":"too_many_requests_error","param":"queue","code":"queue_exceeded"}
 cerebras | 429 | quota | {"message":"Tokens per day limit exceeded - too many tokens processed.","type":"too_many_tokens_error","param":"quota","code":"token_quota_exceeded"}

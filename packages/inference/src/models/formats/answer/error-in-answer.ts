@@ -28,6 +28,8 @@ const messageNames = [
 ] as const
 /** Members that hold an error, besides `error`. */
 const errorNames = ['errors', 'Error', 'fault', 'err', 'exception'] as const
+/** Members that hold an error only as an object. */
+const errorObjectNames = ['detail', 'failure'] as const
 /** The most nested errors that are searched for a message; an error of another provider may be in the message. */
 const nestedMax = 4
 /** Matches the members that an object may have besides its message if the object is nothing but an error. */
@@ -67,6 +69,8 @@ function errorIn(value: Readonly<Record<string, unknown>>): unknown {
   // Cloudflare reports a list of errors beside an empty result.
   const named = errorNames.find((name) => isFilledError(value[name]))
   if (named !== undefined) return value[named]
+  const holder = errorObjectNames.find((name) => isRecord(value[name]) && isFilledError(value[name]))
+  if (holder !== undefined) return value[holder]
   if (value['success'] === false || value['ok'] === false) return value
   const hasWords = messageIn(value) !== ''
   const hasCode = ['code', 'status', 'status_code', 'statusCode', 'error_code', 'detail'].some((name) =>
@@ -127,8 +131,10 @@ function messageInText(text: string, depth: number): string {
   return (isRecord(inner) && messageIn(inner, depth + 1)) || text
 }
 
-/** Returns the type and the code of an error without a message. */
-function codesIn(error: unknown): string {
-  const { code, type } = isRecord(error) ? error : {}
-  return [type, code].filter((part) => typeof part === 'string' || typeof part === 'number').join(' ')
+/** Returns the type and the code of an error without a message, or of the error in it. */
+function codesIn(error: unknown, depth = 1): string {
+  if (!isRecord(error) || depth > nestedMax) return ''
+  const { code, type } = error
+  const own = [type, code].filter((part) => typeof part === 'string' || typeof part === 'number').join(' ')
+  return own === '' ? codesIn(error['error'] ?? error['detail'], depth + 1) : own
 }

@@ -63,6 +63,15 @@ const at = {
 } as const
 type Name = keyof typeof at
 
+test.each(['https://api.moonshot.cn/v1', 'https://api.kimi.com/coding/v1', 'https://api.z.ai/api/paas/v4'])(
+  'a call of another model gets a blank in place of its thinking at %s',
+  (baseUrl) => {
+    const rules = historyRulesOf({ ...at.kimi, provider: 'own', model: 'kimi-for-coding', baseUrl })
+    const messages = [ask, turn([call('c1')]), { role: 'tool', tool_call_id: 'c1', content: 'x' }]
+    expect(fitHistory(messages, rules)).toMatchObject([{}, { reasoning_content: ' ' }, {}])
+  },
+)
+
 const rulesOf = (provider: Name) => historyRulesOf({ provider, ...at[provider] })
 const fit = (messages: JsonValue, provider: Name) => fitHistory(messages, rulesOf(provider)) as JsonObject[]
 

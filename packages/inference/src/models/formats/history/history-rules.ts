@@ -49,7 +49,7 @@ const kimiModels = /kimi-?k2/i
 /** Rules by the end of the host name. All other hosts get their own thinking back. */
 const rulesByHost: readonly (readonly [RegExp, ThinkingRule])[] = [
   [
-    /(?:^|\.)(?:deepseek\.com|moonshot\.(?:ai|cn)|aliyuncs\.com|bigmodel\.cn|z\.ai|xiaomimimo\.com)$/,
+    /(?:^|\.)(?:deepseek\.com|moonshot\.(?:ai|cn)|kimi\.com|aliyuncs\.com|bigmodel\.cn|z\.ai|xiaomimimo\.com)$/,
     { takes: 'text', field: 'reasoning_content' },
   ],
   [/(?:^|\.)googleapis\.com$/, { takes: 'seals' }],
@@ -95,7 +95,7 @@ export function historyRulesOf(at: {
 
 /** Hosts that accept instructions anywhere and consecutive messages of one role; Perplexity and Mistral do not. */
 const lenientHosts =
-  /(?:^|\.)(?:openai\.com|azure\.com|groq\.com|x\.ai|deepseek\.com|moonshot\.(?:ai|cn)|googleapis\.com)$/
+  /(?:^|\.)(?:openai\.com|azure\.com|groq\.com|x\.ai|deepseek\.com|moonshot\.(?:ai|cn)|kimi\.com|googleapis\.com)$/
 
 /** Whether the server takes messages in any order. Servers that run a model's chat template often do not. */
 function takesAnyOrder(at: Parameters<typeof historyRulesOf>[0]): boolean {

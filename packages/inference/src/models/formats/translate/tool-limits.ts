@@ -15,7 +15,7 @@ const usualMax = 128
 /** Limits by the end of the host name, as the providers document them or their error messages name them. */
 const maxByHost: readonly (readonly [RegExp, number])[] = [
   [
-    /(?:^|\.)(?:openai\.com|azure\.com|groq\.com|deepseek\.com|githubcopilot\.com|moonshot\.(?:ai|cn))$/,
+    /(?:^|\.)(?:openai\.com|azure\.com|groq\.com|deepseek\.com|githubcopilot\.com|moonshot\.(?:ai|cn)|kimi\.com)$/,
     usualMax,
   ],
   [/(?:^|\.)x\.ai$/, 200],
