@@ -20,7 +20,9 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (id === undefined) continue
   if (line.includes('"say_numbers"')) {
     const structured = process.env.NUMBERS ?? '{}'
-    say(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[],"structuredContent":${structured}}}`)
+    say(
+      `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[],"structuredContent":${structured}}}`,
+    )
     continue
   }
   const result = method === 'tools/call' ? { content: [{ type: 'text', text: line }] } : results[method]

@@ -44,7 +44,9 @@ const connectionsMax = 16
 /** Creates calls that follow no redirects, so that a token goes only to the configured address. */
 export function createPlatformHttp(proxies: OutboundProxies, maxMs = callMaxMs): PlatformHttp {
   const agent = new Agent({
-    connect: connectorThrough(proxies, buildConnector({ timeout: connectTimeoutMs })),
+    connect: connectorThrough(proxies, buildConnector({ timeout: connectTimeoutMs, allowH2: false })),
+    // While undici does not know whether a server speaks HTTP/2, it opens one connection at a time.
+    allowH2: false,
     headersTimeout: headersTimeoutMs,
     bodyTimeout: bodyIdleMs,
     connections: connectionsMax,
