@@ -25,6 +25,34 @@ describe('a price', () => {
     expect(price.costNano({ promptTokens: 1000, completionTokens: 10, cachedTokens: 1000 })).toBe(81_000)
   })
 
+  test.each([
+    ['https://api.openai.com/v1', 'gpt-5.4', 1],
+    ['https://eu.api.openai.com/v1', 'gpt-5.4', 1.1],
+    ['https://us.api.openai.com/v1', 'gpt-5.5', 1.1],
+    ['https://us.api.openai.com/v1', 'gpt-5.1', 1],
+    ['https://us.api.openai.com/v1', 'gpt-5-mini', 1],
+    ['https://jp.api.openai.com/v1', 'gpt-4o-mini', 1],
+    ['https://eu.api.openai.com.other.test/v1', 'gpt-5.4', 1],
+  ])('a price at %s of %s is %d times the listed one', (baseUrl, model, factor) => {
+    const plain = priceOf(aModel({ model }), now)
+    const usage = { promptTokens: 300_000, completionTokens: 1000, cachedTokens: 1000 }
+    for (const provider of ['openai', 'own']) {
+      // The list knows a server with another name by its address alone.
+      if (provider === 'own' && baseUrl.includes('other')) continue
+      const price = priceOf(aModel({ provider, model, baseUrl }), now)
+      expect(price.costNano(usage)).toBeCloseTo(plain.costNano(usage) * factor, -1)
+      expect(price.inputNanoPerToken).toBeCloseTo(plain.inputNanoPerToken * factor)
+      expect(price.outputNanoPerToken).toBeCloseTo(plain.outputNanoPerToken * factor)
+    }
+  })
+
+  test('a price of Together in one country is a quarter more', () => {
+    const model = { provider: 'together', model: 'meta-llama/Llama-3.3-70B-Instruct-Turbo' }
+    const plain = priceOf(aModel({ ...model, baseUrl: 'https://api.together.xyz/v1' }), now)
+    const price = priceOf(aModel({ ...model, baseUrl: 'https://ca-api.together.ai/v1' }), now)
+    expect(price.outputNanoPerToken).toBeCloseTo(plain.outputNanoPerToken * 1.25)
+  })
+
   test('a price with tiers is bounded by its most expensive tier', () => {
     const price = priceOf(
       aModel({ id: 'anthropic/claude-sonnet-4-5', provider: 'anthropic', model: 'claude-sonnet-4-5' }),

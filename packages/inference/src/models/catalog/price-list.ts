@@ -4,6 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { nanoFromUsd, nanoPerUsd } from '../../spending/index.ts'
 import type { PromptCache } from '../formats/prompt-cache.ts'
 import type { TokenUsage } from '../formats/usage.ts'
+import { regionalPriceOf } from './regional-price.ts'
 
 /** The price of a model: bounds for the reservation, and the cost of a usage. */
 export interface Price {
@@ -117,11 +118,23 @@ function nanoPerToken(usdPerMtok: number): number {
 }
 
 function listedPrice(model: PricedModel, now: number): Price | null {
+  const regional = regionalPriceOf(model.baseUrl, model.model)
+  const price = listedAt(model, regional?.listedUrl ?? model.baseUrl, now)
+  return price === null || regional === null ? price : times(price, regional.factor)
+}
+
+function times(price: Price, factor: number): Price {
+  return {
+    inputNanoPerToken: price.inputNanoPerToken * factor,
+    outputNanoPerToken: price.outputNanoPerToken * factor,
+    callNano: price.callNano * factor,
+    costNano: (usage) => Math.ceil(price.costNano(usage) * factor - 1e-3),
+  }
+}
+
+function listedAt(model: PricedModel, url: string | null, now: number): Price | null {
   const timestamp = new Date(now)
-  const places = [
-    ...(model.baseUrl === null ? [] : [{ providerApiUrl: model.baseUrl }]),
-    { providerId: model.provider },
-  ]
+  const places = [...(url === null ? [] : [{ providerApiUrl: url }]), { providerId: model.provider }]
   for (const place of places) {
     const found = calcPrice({ input_tokens: 1, output_tokens: 1 }, model.model, { ...place, timestamp })
     if (found === null) continue
