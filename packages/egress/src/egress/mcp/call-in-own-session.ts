@@ -78,7 +78,7 @@ async function request(
   })
 }
 
-/** A message with its numbers as the server wrote them; null if the text is no JSON. */
+/** A message with its numbers as the server wrote them; null for other text. */
 function messageIn(text: string): unknown {
   try {
     return readJsonAsWritten(text, jsonLimits.body)

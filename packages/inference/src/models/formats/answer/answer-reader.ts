@@ -19,6 +19,7 @@ import { createCallCollector } from './collect-calls.ts'
 import type { CollectedCall, CallCollector } from './collect-calls.ts'
 import { createAnswerEnding } from './answer-ending.ts'
 import type { AnswerEnding } from './answer-ending.ts'
+import { errorEvent, isBareEnd, isSound, usageEvent } from './odd-events.ts'
 import { piecesIn, strangeCall } from './call-pieces.ts'
 import { isForeign, namesOf, strangeChoice, strangeMessage } from './strange-content.ts'
 import { createRepeatedDeltas } from './repeated-deltas.ts'
@@ -189,11 +190,8 @@ export function createAnswerReader({
       if (part.refusal !== '') so.isRefused = true
     }
     // OpenAI's models speak in place of writing: the words are beside the sound.
-    if (text === '' && message.audio) {
-      text = message.audio.transcript
-      if (text === '' && isRecord(message.audio) && 'data' in message.audio)
-        so.strange ??= 'a sound without its words'
-    }
+    if (text === '') text = message.audio?.transcript ?? ''
+    if (text === '' && isSound(message.audio)) so.strange ??= 'a sound without its words'
     if (message.refusal !== '') {
       so.isRefused = true
       // Some gateways fill the content from the refusal.
@@ -281,29 +279,6 @@ function joinNews(before: SaidNews, news: SaidNews): SaidNews {
   }
 }
 
-/** Whether the data of an event that is named as an end is no part of an answer. */
-function isBareEnd(text: string): boolean {
-  const value = readJsonQuietly(text, jsonLimits.modelAnswer)
-  return !isRecord(value) || Object.keys(value).length === 0 || isDoneObject(value)
-}
-
-/** An event named `usage` may have the counts alone. */
-function usageEvent({ value, written }: WireValue): WireValue {
-  return value['usage'] === undefined && value['choices'] === undefined
-    ? { value: { usage: value }, written: { usage: value } }
-    : { value, written }
-}
-
-function errorEvent(text: string): WireValue {
-  const value = { error: jsonOr(text) }
-  return { value, written: value }
-}
-
-/** Returns the parsed error if it is JSON; some providers send plain text. */
-function jsonOr(text: string): unknown {
-  return readJsonQuietly(text, jsonLimits.modelAnswer) ?? text
-}
-
 interface Taking {
   readonly value: Readonly<Record<string, unknown>>
   readonly say: (message: WireSaid, isWhole: boolean) => SaidNews
@@ -334,7 +309,7 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   return { ...all.map((one) => takeChoice(so, one, { ...by, hadCalls })).reduce(joinNews), usage }
 }
 
-/** Takes an end that stands in an object of its own, without a choice. */
+/** Takes an end in an object of its own, without a choice. */
 function takeBareEnd(so: ReadSoFar, chunk: WireChunk, { value, ending }: Taking): void {
   if (isDoneObject(value)) so.isDone = true
   const end = endOf(reasonIn(value) || chunk.done_reason)

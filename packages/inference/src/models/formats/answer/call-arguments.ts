@@ -48,7 +48,7 @@ export function settleArguments(pieces: readonly string[]): readonly string[] {
 
 /** How servers and templates print that a call has no arguments; PHP prints an empty object as a list. */
 const nothings: ReadonlySet<string> = new Set(['', 'null', '[]', 'None', 'undefined'])
-/** Whether a piece of arguments prints that there are none. Pure. */
+/** Whether a piece of arguments prints an empty value. Pure. */
 export function isNothing(piece: string): boolean {
   return nothings.has(piece.trim())
 }

@@ -74,7 +74,7 @@ function nameOf(call: WireFunction): string {
 
 /**
  * Describes the first call that has neither an id, a name nor arguments under a known name, but members with other
- * names; null if there is none. Pure.
+ * names; null for no such call. Pure.
  */
 export function strangeCall(calls: readonly WireCall[]): string | null {
   for (const call of calls) {

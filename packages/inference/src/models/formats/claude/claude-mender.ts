@@ -1,4 +1,4 @@
-import { blocksOf, eventsOfMessage, filled, membersOf } from './claude-message.ts'
+import { blockEvents, blocksOf, eventsOfMessage, filled, membersOf } from './claude-message.ts'
 import type { Members } from './claude-message.ts'
 import { createAnswerEnding } from '../answer/answer-ending.ts'
 import { charsIn, countIn, estimatedTokens } from '../usage.ts'
@@ -9,6 +9,14 @@ interface MenderOptions {
   /** Whether unknown events and blocks stay, for a client that skips them; otherwise they are removed. */
   readonly keepsUnknown: boolean
 }
+
+const secondAnswer = {
+  type: 'error',
+  error: {
+    type: 'api_error',
+    message: 'the stream began a second answer before the first one had ended',
+  },
+} as const
 
 interface OpenBlock {
   /** The position of the block in the mended stream; null if the block is removed. */
@@ -23,7 +31,7 @@ export interface ClaudeMender {
   done(): readonly Members[]
   /** Returns the events that the server omitted at the end of the stream. */
   end(): readonly Members[]
-  /** The first block of an unknown type of a message without any content; null if there was none. */
+  /** The first block of an unknown type of a message without any content; null for no such block. */
   strange(): string | null
   /** Whether the message has ended behind its content: by a reason, or by the end of its stream. */
   isComplete(): boolean
@@ -53,9 +61,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
   let isOver = false
   let hasCalls = false
   let count = 0
-  let outputTokens: unknown = 0
-  /** Characters of all content so far: the count at the start of a message does not include them. */
-  let contentChars = 0
+  const output = createOutputCount()
   /** The open blocks by the index that the server wrote. */
   const open = new Map<unknown, OpenBlock>()
   /** Blocks in the start of the message. */
@@ -75,7 +81,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     id = idOf(message)
     early = blocksOf(message['content'])
     const mended = early.length > 0 ? { ...filledIn, content: [] } : filledIn
-    outputTokens = membersOf(mended['usage'])['output_tokens'] ?? 0
+    output.report(membersOf(mended['usage'])['output_tokens'])
     return [mended === message ? event : { ...event, message: mended }]
   }
 
@@ -83,17 +89,12 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
   function earlyBlocks(): readonly Members[] {
     const blocks = count === 0 ? early : []
     early = []
-    return blocks.flatMap((block, index) => [
-      ...start({ type: 'content_block_start', index, content_block: block }),
-      ...close(index),
-    ])
+    return blockEvents(blocks).flatMap(take)
   }
 
   /** Drops a repeated start of the same message; returns an error if another message starts after content. */
   function again(message: Members): readonly Members[] {
-    if (count === 0 || idOf(message) === '' || idOf(message) === id) return []
-    const detail = 'the stream began a second answer before the first one had ended'
-    return [{ type: 'error', error: { type: 'api_error', message: detail } }]
+    return count === 0 || idOf(message) === '' || idOf(message) === id ? [] : [secondAnswer]
   }
 
   function close(given: unknown): readonly Members[] {
@@ -147,7 +148,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     const index = block?.index ?? null
     if (index === null) return before
     const chars = charsIn(mended) - charsIn(mended['type'])
-    contentChars += chars
+    output.add(chars)
     ending.take({ hasContent: chars > 0, hasReason: false })
     return [
       ...before,
@@ -155,20 +156,11 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     ]
   }
 
-  /** Returns the output of a message whose end reports none: the start of a message counts one token or few. */
-  function countedOutput(): unknown {
-    const estimate = estimatedTokens(contentChars)
-    return typeof outputTokens === 'number' && outputTokens >= estimate ? outputTokens : estimate
-  }
-
   function messageDelta(event: Members): readonly Members[] {
-    const reported = membersOf(event['usage'])
-    const usage = filledUsage({ output_tokens: countedOutput(), ...filled(reported) }, keepsUnknown)
-    const given = membersOf(event['delta'])
-    const reason = reasonIn(given) || reasonIn(event)
-    const change =
-      reason === '' || given['stop_reason'] === reason ? given : { ...given, stop_reason: reason }
     const late = earlyBlocks()
+    const reported = membersOf(event['usage'])
+    const usage = filledUsage({ output_tokens: output.count(), ...filled(reported) }, keepsUnknown)
+    const { change, reason } = changeIn(event)
     hasReason ||= reason !== ''
     ending.take({ hasContent: false, hasReason: reason !== '' })
     const closed = [...open.keys()].flatMap(close)
@@ -183,10 +175,13 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     ending.take({ hasContent: false, hasReason: true })
     const closed = [...late, ...[...open.keys()].flatMap(close)]
     if (hasReason) return [...begin(), ...closed, event]
-    const named = reasonIn(event) || reasonIn(membersOf(event['message']))
-    const stop_reason = named || (hasCalls ? 'tool_use' : 'end_turn')
-    const reason = { stop_reason, stop_sequence: null }
-    const ended = { type: 'message_delta', delta: reason, usage: { output_tokens: countedOutput() } }
+    const stop_reason =
+      reasonIn(event) || reasonIn(membersOf(event['message'])) || (hasCalls ? 'tool_use' : 'end_turn')
+    const ended = {
+      type: 'message_delta',
+      delta: { stop_reason, stop_sequence: null },
+      usage: { output_tokens: output.count() },
+    }
     return [...begin(), ...closed, ended, event]
   }
 
@@ -200,11 +195,8 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
         return start(event)
       case 'content_block_delta':
         return delta(event)
-      case 'content_block_stop': {
-        const { index: given } = event
-        const closed = close(given)
-        return closed[0]?.['index'] === given ? [event] : closed
-      }
+      case 'content_block_stop':
+        return sameOr(event, close(event['index']))
       case 'message_delta':
         return messageDelta(event)
       case 'message_stop':
@@ -224,6 +216,37 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     strange: () => (count === 0 ? strangeType : null),
     end: () => (hasReason && !isOver ? stop({ type: 'message_stop' }) : []),
   }
+}
+
+/** Returns the event itself if it closes the block that it names. */
+function sameOr(event: Members, closed: readonly Members[]): readonly Members[] {
+  return closed[0]?.['index'] === event['index'] && closed.length > 0 ? [event] : closed
+}
+
+/** Counts the output of a message whose end reports none: the start of a message counts one token or few. */
+function createOutputCount() {
+  let reported: unknown = 0
+  let chars = 0
+  return {
+    report: (tokens: unknown): void => {
+      reported = tokens
+    },
+    add: (more: number): void => {
+      chars += more
+    },
+    count: (): number => {
+      const estimate = estimatedTokens(chars)
+      return typeof reported === 'number' && reported >= estimate ? reported : estimate
+    },
+  }
+}
+
+/** Returns the change that an event makes to its message, with the reason in the form of the API. */
+function changeIn(event: Members): { readonly change: Members; readonly reason: string } {
+  const given = membersOf(event['delta'])
+  const reason = reasonIn(given) || reasonIn(event)
+  const isSame = reason === '' || given['stop_reason'] === reason
+  return { change: isSame ? given : { ...given, stop_reason: reason }, reason }
 }
 
 /** Blocks of tools that the provider itself runs, and others that have no words: a message may have only them. */

@@ -17,13 +17,18 @@ export function eventsOfMessage(message: Members): readonly Members[] {
   const start = { ...message, content: [], stop_reason: null, stop_sequence: null }
   return [
     { type: 'message_start', message: start },
-    ...blocksOf(content).flatMap((content_block, index) => [
-      { type: 'content_block_start', index, content_block },
-      { type: 'content_block_stop', index },
-    ]),
+    ...blockEvents(blocksOf(content)),
     { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage },
     { type: 'message_stop' },
   ]
+}
+
+/** Converts whole blocks to the events of a stream. Pure. */
+export function blockEvents(blocks: readonly unknown[]): readonly Members[] {
+  return blocks.flatMap((content_block, index) => [
+    { type: 'content_block_start', index, content_block },
+    { type: 'content_block_stop', index },
+  ])
 }
 
 /** Returns the content as a list of blocks; some servers write one text or one block instead of a list. */
