@@ -127,6 +127,10 @@ describe('a backup', () => {
       for (const plain of ['sk-planted', 'Brest', 'SQLite format']) expect(bytes.includes(plain)).toBe(false)
       expect(await readdir(join(mesh.home, 'run'))).not.toContainEqual(expect.stringMatching(/^backup-/))
 
+      // Each file that a mesh in use has written is in the backup, or known to be left out.
+      expect(made.err).toContain('Not in it: data/inspection-authority.pem')
+      expect(made.err).not.toContain('does not belong to a home')
+
       const verified = await command(mesh.home, 'verify', file, ...closed())
       expect(verified.out).toMatch(/^The backup is complete: 3 agents/)
       const input = `${passphrase}\n`

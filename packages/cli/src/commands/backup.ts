@@ -122,9 +122,14 @@ async function backup(context: CommandContext, line: CommandLine): Promise<void>
     `${made.file}: ${formatBytes(made.bytes)}, ${formatCount(made.agents, 'agent')}, ${formatCount(made.files, 'file')}, ${made.encrypted ? 'encrypted' : 'not encrypted'}, ${made.secrets ? 'with' : 'without'} secrets. It was verified after writing.`,
     `Verify it again where you store it:  flotilla verify ${made.file}${passphraseWord(line)}`,
   )
-  if (made.secrets && made.secrets_left_out.length > 0)
+  const walletFiles = made.secrets_left_out.filter((path) => path.startsWith('data/wallet-'))
+  if (made.secrets && walletFiles.length > 0)
     terminal.note(
-      `Not in it: ${made.secrets_left_out.join(' and ')}. Only encrypted backups contain the seed of the wallet.`,
+      `Not in it: ${walletFiles.join(' and ')}. Only encrypted backups contain the seed of the wallet.`,
+    )
+  if (made.secrets_left_out.includes('data/inspection-authority.pem'))
+    terminal.note(
+      'Not in it: data/inspection-authority.pem. A restored home makes its own certificate authority, which its agents trust from their next start.',
     )
   noteMissing(context, made, 'the backup')
   for (const agent of made.not_held) {

@@ -63,3 +63,5 @@ export function isLeftOut(path: string, options: BackupSecrets): boolean {
 
 /** Secrets of a home that a backup may contain, in the order in which they are listed. */
 export const secretPaths: readonly string[] = [...secrets, ...wallet]
+/** The key of the certificate authority for inspected hosts: each home has its own, so no backup contains it. */
+export const authorityPath = 'data/inspection-authority.pem'

@@ -52,13 +52,17 @@ test('an agent with more artifacts than its share is listed up to it by name, an
 
 test('what the home’s folder holds beside Flotilla’s files is named, and so is a link among artifacts', () => {
   const { paths, artifacts } = aHome()
+  symlinkSync('/etc/passwd', join(artifacts('a', 1), 'link'))
   writeFileSync(join(paths.home, 'thesis.txt'), 'years of work')
   mkdirSync(join(paths.home, 'backups'))
-  symlinkSync('/etc/passwd', join(artifacts('a', 1), 'link'))
+  writeFileSync(join(paths.dataFolder, 'new-ledger'), 'of a module that no list of backups knows')
+  for (const known of ['mesh.db', 'mesh.db.before-12', 'mesh.log', '.mesh.json.12-0123456789ab.tmp'])
+    writeFileSync(join(paths.dataFolder, known), '')
   const { files, skipped } = listHomeFiles(paths, open)
   expect(files.map(({ path }) => path)).toEqual(['config/settings.json', 'data/artifacts/61/note-0'])
   expect(skipped.first).toEqual([
     { name: 'data/artifacts/61/link', why: 'a symbolic link in place of an artifact' },
+    { name: 'data/new-ledger', why: 'it does not belong to a home of Flotilla' },
     { name: 'thesis.txt', why: 'it does not belong to a home of Flotilla' },
   ])
 })

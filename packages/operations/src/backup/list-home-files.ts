@@ -1,12 +1,12 @@
 import { accessSync, constants, lstatSync, opendirSync, realpathSync, statSync } from 'node:fs'
 import type { BigIntStats } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
-import { backupsFolder } from '@flotilla/foundation/config'
 import type { DataPaths } from '@flotilla/foundation/config'
 import { shownName } from './agent-entry-rules.ts'
 import { belongsInHome, isLeftOut, secretPaths, whyNoPath } from './entry-path.ts'
 import type { BackupSecrets } from './entry-path.ts'
+import { isLeftOutPlace } from './left-out-places.ts'
 import { createSkippedList } from './skipped-entries.ts'
 import type { Skipped } from './skipped-entries.ts'
 
@@ -103,8 +103,7 @@ export function listHomeFiles(
   }
 
   function visit(path: string, from: string, parent: Folder | null): void {
-    // Names with this beginning or end belong to temporary files of an unfinished write.
-    if (isLeftOut(path, options) || /\/\.staged-|\/\.[^/]+\.\d+-[0-9a-f]{12}\.tmp$/.test(path)) return
+    if (isLeftOut(path, options) || isUnfinished(path)) return
     const why = whyNoPath(path)
     if (why !== null) return skip(path, why)
     const own = lstatSync(from, { bigint: true, throwIfNoEntry: false })
@@ -152,16 +151,28 @@ export function listHomeFiles(
   return { files, skipped: skipped.list() }
 }
 
-/** Entries of the home's folder that are not Flotilla's. */
+/** Whether the name belongs to a temporary file of an unfinished write. Pure. */
+function isUnfinished(path: string): boolean {
+  return /\/\.staged-|(?:^|\/)\.[^/]+\.\d+-[0-9a-f]{12}\.tmp$/.test(path)
+}
+
+/** Entries of the home and of its `data` folder that a backup neither contains nor leaves out by choice. */
 function foreignNames(paths: DataPaths): readonly string[] {
-  const own = [...Object.values(paths), backupsFolder(paths.home)].map(
-    (path: string) => path.slice(paths.home.length + 1).split('/')[0],
-  )
-  return namesIn(paths.home, foreignNamesMax).filter((name) => !own.includes(name) && name !== fileSystemName)
+  const names = [
+    ...namesIn(paths.dataFolder, foreignNamesMax).map((name) => `data/${name}`),
+    ...namesIn(paths.home, foreignNamesMax),
+  ]
+  return names.filter((name) => basename(name) !== fileSystemName && !isKnownPlace(name))
 }
 const foreignNamesMax = 10_000
 /** Some file systems create this folder themselves. */
 const fileSystemName = 'lost+found'
+
+/** Whether an entry of the home or of its `data` folder is among those that a backup contains or leaves out. Pure. */
+export function isKnownPlace(path: string): boolean {
+  const isKept = roots.some((root) => root === path || root.startsWith(`${path}/`))
+  return isKept || isLeftOutPlace(path) || isUnfinished(path)
+}
 
 /** The reason why a restore would reject the file, or the files of the folder; null if it accepts them. Pure. */
 function whyNotHere(path: string, isFile: boolean): string | null {

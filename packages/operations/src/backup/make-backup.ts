@@ -7,7 +7,7 @@ import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import { syncFolder } from '@flotilla/foundation/config'
 import type { DataPaths } from '@flotilla/foundation/config'
 import { openDatabase } from '@flotilla/foundation/storage'
-import { isLeftOut, secretPaths } from './entry-path.ts'
+import { authorityPath, isLeftOut, secretPaths } from './entry-path.ts'
 import { writeFrames } from './frames.ts'
 import type { About, SourceEntry } from './frames.ts'
 import { namingDisk } from './full-disk.ts'
@@ -142,9 +142,8 @@ async function writePartial(
     encrypted: passphrase !== null,
     secrets,
     secret_files: secretFiles,
-    secrets_left_out: secretPaths.filter(
-      (one) =>
-        isLeftOut(one, options) && lstatSync(join(paths.home, one), { throwIfNoEntry: false }) !== undefined,
+    secrets_left_out: [...secretPaths.filter((one) => isLeftOut(one, options)), authorityPath].filter(
+      (one) => lstatSync(join(paths.home, one), { throwIfNoEntry: false }) !== undefined,
     ),
     not_held: read.notHeld,
     ...whatIsMissing({ home: cut.skipped, agents: read.parts }),

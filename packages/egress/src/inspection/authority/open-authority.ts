@@ -11,7 +11,7 @@ const renewBeforeMs = 90 * 86_400_000
 /**
  * Opens the certificate authority of this home, or makes one. The name contains a tag of the home's id, and the key
  * is new for each home, so that no other fleet trusts what this one signs. A restored home has a new id and therefore
- * makes a new authority; backups do not contain the key.
+ * makes a new authority. Backups do not contain the key and name it among the secrets that they lack.
  */
 export async function openAuthority(deps: {
   readonly path: string
