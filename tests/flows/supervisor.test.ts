@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import {
+  appendFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -26,6 +28,9 @@ import { meshCalls } from '../support/mesh-calls.ts'
 import type { MeshCalls } from '../support/mesh-calls.ts'
 import { canMount, mountAt } from '../support/small-disk.ts'
 import type { SmallDisk } from '../support/small-disk.ts'
+
+/** A file in memory grows by blocks of this size, in bytes. */
+const blockBytes = 4096
 
 interface Fleet extends MeshCalls {
   readonly home: string
@@ -224,7 +229,10 @@ test.skipIf(!canMount)(
     await eventually('it is ready', async () => (await fleet.call(meshHumanEndpoints.readyz)).status === 200)
     expect((await fleet.ask('hello')).outcome?.text).toBe('Yes.')
     expect(await fleet.meshPid()).toBe(pid)
+    const log = join(fleet.home, 'data', 'mesh.log')
     disk.fill()
+    // The last block of the log has room for more lines.
+    appendFileSync(log, `${' '.repeat(blockBytes - 1 - (statSync(log).size % blockBytes))}\n`)
     process.kill(pid, 'SIGKILL')
     await eventually(
       'the supervisor knows',
@@ -238,5 +246,10 @@ test.skipIf(!canMount)(
       ),
     )
     expect((await fleet.ask('hello', { session: 'again' })).outcome?.text).toBe('Yes.')
+    // The line about the kill found no room.
+    const lines = () => readFileSync(log, 'utf8').split('\n')
+    await eventually('the supervisor has reported its lost lines', () =>
+      lines().some((line) => /"supervisor":true,"dropped":[1-9]\d*,.*no space left/.test(line)),
+    )
   },
 )

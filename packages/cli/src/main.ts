@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module'
-import { homedir } from 'node:os'
+import { homedir, uptime } from 'node:os'
 import { dirname, join } from 'node:path'
+import { systemClock } from '@flotilla/client/system-clock'
 import { compiledProgramFolder } from '@flotilla/protocol/compiled-modules'
 import { readEnvironment } from './environment.ts'
-import { superviseWord } from './mesh-process/supervise-word.ts'
+import { paceWord, superviseWord } from './mesh-process/supervise-word.ts'
 import { helpAsTyped } from './terminal/typed-command.ts'
 import { writtenHelp } from './written-help.ts'
 
@@ -13,6 +14,17 @@ const [first, home = '', ...meshWords] = words
 if (first === superviseWord) {
   const { superviseMesh } = await import('./mesh-process/supervise-mesh.ts')
   process.exit(await superviseMesh(home, meshWords))
+}
+if (first === paceWord) {
+  const { paceRestarts } = await import('./mesh-process/pace-restarts.ts')
+  const { lastServiceExit } = await import('./mesh-process/systemd-control.ts')
+  await paceRestarts({
+    folder: process.env['RUNTIME_DIRECTORY'] ?? null,
+    lastExit: lastServiceExit,
+    uptimeMs: () => Math.round(uptime() * 1000),
+    clock: systemClock,
+  })
+  process.exit(0)
 }
 const help = writtenHelp(words, {
   folder: join(dirname(process.argv[1] ?? ''), 'help'),

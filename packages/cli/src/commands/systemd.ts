@@ -6,7 +6,8 @@ import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
-import { meshMain } from '../mesh-process/mesh-paths.ts'
+import { cliMain, meshMain } from '../mesh-process/mesh-paths.ts'
+import { paceWord } from '../mesh-process/supervise-word.ts'
 import {
   isSystem,
   isThere,
@@ -59,6 +60,7 @@ async function install(context: CommandContext, line: CommandLine): Promise<void
   const unit = systemdUnit({
     node: process.execPath,
     mesh: meshMain(),
+    pace: [cliMain(), paceWord],
     home: place.home,
     path: [dirname(process.execPath), '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'].join(
       ':',

@@ -7,6 +7,9 @@ export const repositoryRoot = join(import.meta.dirname, '..', '..', '..', '..')
 /** The program of the mesh. The command line starts it and never imports it. */
 export const meshMain = (): string => programFile(fs, repositoryRoot, 'mesh')
 
+/** The program of the command line. */
+export const cliMain = (): string => programFile(fs, repositoryRoot, 'cli')
+
 export function meshFilePath(home: string): string {
   return join(home, 'data', 'mesh.json')
 }

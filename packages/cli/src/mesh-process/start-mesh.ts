@@ -5,7 +5,7 @@ import * as fs from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { programNodeFlags, programFile } from '@flotilla/protocol/built-program'
+import { programNodeFlags } from '@flotilla/protocol/built-program'
 import type { Clock } from '@flotilla/protocol/clock'
 import { CommandFailed } from '../command-failed.ts'
 import { runtimeWords } from '../runtime-options.ts'
@@ -14,7 +14,7 @@ import type { Progress } from '../terminal/progress.ts'
 import { followLines } from './follow-file.ts'
 import { linesOf, parseMeshLine } from './mesh-lines.ts'
 import type { MeshLine } from './mesh-lines.ts'
-import { meshLogPath, meshMain, repositoryRoot } from './mesh-paths.ts'
+import { cliMain, meshLogPath, meshMain } from './mesh-paths.ts'
 import { superviseWord } from './supervise-word.ts'
 
 /** The log of earlier starts is renamed when it is larger than this. */
@@ -122,7 +122,7 @@ async function openLog(logPath: string): Promise<{ readonly log: FileHandle; rea
 function spawnMesh(options: StartMeshOptions, log: FileHandle | null): ChildProcess {
   const output = log?.fd ?? 'ignore'
   const words = meshArguments(options)
-  const supervised = [programFile(fs, repositoryRoot, 'cli'), superviseWord, options.home, ...words]
+  const supervised = [cliMain(), superviseWord, options.home, ...words]
   return spawn(process.execPath, options.detached ? supervised : [...programNodeFlags, ...words], {
     stdio: ['ignore', output, output, 'ipc'],
     env: options.environment,

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { systemClock } from '@flotilla/client/system-clock'
 import { programNodeFlags } from '@flotilla/protocol/built-program'
+import { createLineOutput, lossSentence } from '@flotilla/protocol/line-output'
 import { alreadySupervised } from './other-supervisor.ts'
 import { endWords, nextStep } from './restart-pace.ts'
 import type { MeshEnd } from './restart-pace.ts'
@@ -13,8 +14,8 @@ import type { SupervisorState } from './supervisor-socket.ts'
 
 /**
  * Runs the supervisor process of `flotilla start -d`: starts the mesh of a home, and restarts it when it crashes. It
- * reads and writes no files, so a full disk cannot stop it; log lines that cannot be written are dropped. A mesh that
- * was never ready is not restarted: the command that waits for it reports why.
+ * reads and writes no files, so a full disk cannot stop it; log lines that cannot be written are counted, and the count
+ * is logged once there is room again. A mesh that was never ready is not restarted: the command that waits for it reports why.
  */
 export async function superviseMesh(home: string, meshWords: readonly string[]): Promise<number> {
   const stopping = new AbortController()
@@ -124,13 +125,16 @@ function isHome(home: string): boolean {
   }
 }
 
-function log(msg: string): void {
+const output = createLineOutput({
+  writeSome: (bytes) => writeSync(1, bytes),
+  lossLine: (dropped, code) => logLine({ dropped, msg: lossSentence(dropped, code) }),
+  later: (work, ms) => void systemClock.sleep(ms).then(work),
+})
+const log = (msg: string): void => output.write(logLine({ msg }))
+
+function logLine(fields: Readonly<Record<string, unknown>>): string {
   const time = new Date(systemClock.now()).toISOString()
-  try {
-    writeSync(1, `${JSON.stringify({ level: 40, time, pid: process.pid, supervisor: true, msg })}\n`)
-  } catch {
-    // The line is lost; the supervisor continues without its log.
-  }
+  return `${JSON.stringify({ level: 40, time, pid: process.pid, supervisor: true, ...fields })}\n`
 }
 
 /** The problem for a supervisor that cannot create its socket, through which commands find it. */

@@ -57,6 +57,11 @@ export async function serviceState(): Promise<ServiceState | null> {
   }
 }
 
+/** Exit code, or number of the signal, of the last process of the service; 0 if it is unknown. */
+export async function lastServiceExit(): Promise<number> {
+  return (await serviceState())?.exitStatus ?? 0
+}
+
 const properties = ['MainPID', 'NRestarts', 'ActiveState', 'SubState', 'ExecMainStatus'] as const
 
 /** The systemd service that runs the mesh of this home; null if systemd does not run, or runs no mesh of it. */
@@ -89,7 +94,7 @@ const pollEveryMs = 300
  */
 export async function startService(home: string, clock: Clock): Promise<MeshFile> {
   // If the unit waits for its next automatic restart, it is stopped first: a start would wait too.
-  if ((await serviceState())?.sub.startsWith('auto-restart') === true) await controlService('stop')
+  if (/^(?:auto-restart|start-pre)/.test((await serviceState())?.sub ?? '')) await controlService('stop')
   await controlService('start')
   const end = clock.now() + startMaxMs
   for (;;) {

@@ -9,6 +9,7 @@ import { homeInUnit, systemdUnit } from './systemd-unit.ts'
 const place = {
   node: process.execPath,
   mesh: '/opt/flot illa/main.mjs',
+  pace: ['/opt/flot illa/cli.mjs', 'pace-restarts'],
   home: '/srv/50%/$HOME "x"',
   path: '/usr/bin:/bin',
   system: true,
@@ -19,6 +20,7 @@ describe('the unit of the mesh', () => {
   test('the unit of the mesh names its program and its home as they are, whatever is in them', () => {
     const unit = systemdUnit(place)
     expect(unit).toContain('"/opt/flot illa/main.mjs" "serve" "--home" "/srv/50%%/$$HOME \\"x\\""')
+    expect(unit).toContain(`ExecStartPre=-"${process.execPath}" "/opt/flot illa/cli.mjs" "pace-restarts"`)
     expect(unit).toContain('NoNewPrivileges=yes')
     expect(unit).toContain('RequiresMountsFor="/srv/50%%/$HOME \\"x\\""')
     expect(homeInUnit(unit)).toBe(place.home)

@@ -2,10 +2,15 @@ import { programNodeFlags } from '@flotilla/protocol/built-program'
 
 import { ownerMustActExitCode } from '@flotilla/protocol/owner-must-act'
 
+/** The least delay before a restart by systemd, milliseconds; as long as a failing storage delays one. */
+export const serviceRestartMs = 2000
+
 /** What a unit needs to know about its machine. All paths are absolute. */
 export interface UnitPlace {
   readonly node: string
   readonly mesh: string
+  /** The command that delays restarts, without the program of Node. */
+  readonly pace: readonly string[]
   readonly home: string
   readonly path: string
   /** True for a unit of the system's service manager, which starts it at boot; false for a user's manager. */
@@ -34,21 +39,28 @@ export function homeInUnit(unit: string): string | null {
  * The systemd unit of the mesh of a home. It restricts the mesh as far as possible for a program that uses a
  * container engine, sets network rules and mounts volumes; it may not install packages. Pure.
  */
-export function systemdUnit({ node, mesh, home, path, system }: UnitPlace): string {
+export function systemdUnit({ node, mesh, pace, home, path, system }: UnitPlace): string {
+  const pacing = [node, ...pace].map(word).join(' ')
   const command = [node, ...programNodeFlags, mesh, 'serve', '--home', home].map(word).join(' ')
   return `[Unit]
 Description=Flotilla, the mesh of ${home.replaceAll('%', '%%')}
 Documentation=man:flotilla(1)
 # Without its disk the mesh would begin another fleet in the empty folder.
 RequiresMountsFor=${quoted(home)}
+# Restarts never end: the disk of the home may recover at any time.
+StartLimitIntervalSec=0
 ${system ? 'Wants=network-online.target\nAfter=network-online.target docker.service\n' : ''}
 [Service]
 Type=exec
+# Waits longer before each restart of a mesh that fails again and again. A start by a person has no delay.
+ExecStartPre=-${pacing}
 ExecStart=${command}
+RuntimeDirectory=flotilla
+RuntimeDirectoryPreserve=restart
 Environment=${word(`PATH=${path}`)}
 Environment=FLOTILLA_NO_INSTALL=1
 Restart=on-failure
-RestartSec=3
+RestartSec=${serviceRestartMs}ms
 # The owner must change something first: a restart cannot mend it.
 RestartPreventExitStatus=${ownerMustActExitCode}
 # The agents are stopped first; a mesh that is killed loses nothing, and the next one adopts them.

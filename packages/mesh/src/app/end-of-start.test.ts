@@ -1,5 +1,6 @@
 import { makeHome } from '@flotilla/protocol/home-folder'
 import { ownerMustActExitCode } from '@flotilla/protocol/owner-must-act'
+import { storageFailedExitCode } from '@flotilla/protocol/storage-failed'
 import { Problem } from '@flotilla/protocol/problem'
 import { expect, it } from 'vitest'
 import { endOfStart } from './end-of-start.ts'
@@ -25,11 +26,11 @@ it.each([
   }
   const error = thrownBy(() => makeHome({ statSync: fail, mkdirSync: fail }, '/home'))
   const end = endOfStart(error)
-  expect(end.exitCode).toBe(1)
+  expect(end.exitCode).toBe(storageFailedExitCode)
   expect(end.error).toMatchObject({ code: problem, detail: expect.stringContaining(code) as unknown })
 })
 
-it('a start that the owner must repair ends with a code of its own, and any other failure with 1', () => {
+it('a start that the owner must repair ends with a code of its own, one of the storage with another, and any other failure with 1', () => {
   const refused = Object.assign(new Error('EACCES'), { code: 'EACCES' })
   const fail = () => {
     throw refused
@@ -39,5 +40,5 @@ it('a start that the owner must repair ends with a code of its own, and any othe
   const conflict = new Problem('conflict')
   expect(endOfStart(conflict)).toEqual({ error: conflict, exitCode: 1 })
   const full = new Problem('disk-full')
-  expect(endOfStart(full)).toEqual({ error: full, exitCode: 1 })
+  expect(endOfStart(full)).toEqual({ error: full, exitCode: storageFailedExitCode })
 })

@@ -1,4 +1,5 @@
 import { ownerMustActExitCode } from '@flotilla/protocol/owner-must-act'
+import { storageFailedExitCode } from '@flotilla/protocol/storage-failed'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { storageFaultOf } from '@flotilla/foundation/storage'
@@ -12,6 +13,8 @@ const needsOwner: readonly ProblemCode[] = [
   'home-unusable',
 ]
 
+const ofStorage: readonly ProblemCode[] = ['disk-full', 'storage-failing', 'too-many-files']
+
 /**
  * The error that a failed start reports, and its exit code. A failure of the storage may heal by itself: it is
  * reported as such, whatever problem it has led to, so that a supervisor tries again soon. Pure.
@@ -22,9 +25,11 @@ export function endOfStart(error: unknown): { readonly error: unknown; readonly 
     const isOwnProblem = error instanceof Problem && error.code !== fault
     return {
       error: isOwnProblem ? new Problem(fault, { detail: error.detail, cause: error }) : error,
-      exitCode: 1,
+      exitCode: storageFailedExitCode,
     }
   }
+  if (error instanceof Problem && ofStorage.includes(error.code))
+    return { error, exitCode: storageFailedExitCode }
   const isForOwner = error instanceof Problem && needsOwner.includes(error.code)
   return { error, exitCode: isForOwner ? ownerMustActExitCode : 1 }
 }
