@@ -46,6 +46,7 @@ const flows = [
   'skills',
   'stated-window',
   'steer',
+  'storage-faults',
   'subagents',
   'supervisor',
   'templates',
