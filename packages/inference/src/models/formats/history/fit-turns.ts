@@ -16,6 +16,14 @@ const goOn = '[Go on.]'
  */
 export function fitTurns(messages: JsonValue[], joinsParts = false): JsonValue[] {
   const fitted: JsonValue[] = []
+  /** The contents that the last message joins; null if it joins none. */
+  let gathered: Gathered | null = null
+  const close = (): void => {
+    const last = fitted.at(-1)
+    if (gathered !== null && isJsonObject(last))
+      fitted[fitted.length - 1] = { ...last, content: contentOf(gathered) }
+    gathered = null
+  }
   const lastRole = () => roleOf(fitted.at(-1))
   for (const message of messages) {
     const inOrder = instructionInOrder(
@@ -25,11 +33,21 @@ export function fitTurns(messages: JsonValue[], joinsParts = false): JsonValue[]
     if (inOrder === null) continue
     const role = roleOf(inOrder)
     const isFirst = lastRole() === null || lastRole() === 'system'
-    if (role === 'assistant' && isFirst) fitted.push({ role: 'user', content: opening })
-    const joined = joinedWith(fitted.at(-1), inOrder, joinsParts)
-    if (joined === null) fitted.push(inOrder)
-    else fitted[fitted.length - 1] = joined
+    if (role === 'assistant' && isFirst) {
+      close()
+      fitted.push({ role: 'user', content: opening })
+    }
+    const last = fitted.at(-1)
+    if (isJsonObject(last) && isJsonObject(inOrder) && mayJoin(last, inOrder)) {
+      gathered ??= gatheredOf(last['content'])
+      gathered = joined(gathered, inOrder['content'], joinsParts)
+      fitted[fitted.length - 1] = { ...last, ...inOrder, content: null }
+    } else {
+      close()
+      fitted.push(inOrder)
+    }
   }
+  close()
   const last = fitted.at(-1)
   // The model is meant to continue a prefix, so no user message follows it.
   const isPrefix = isJsonObject(last) && (last['prefix'] === true || last['partial'] === true)
@@ -58,29 +76,44 @@ function instructionInOrder(message: JsonValue, isBeginning: boolean): JsonValue
   }
 }
 
-/** Joins two messages into one; null if they must stay separate. */
-function joinedWith(before: JsonValue | undefined, next: JsonValue, joinsParts: boolean): JsonObject | null {
-  if (!isJsonObject(before) || !isJsonObject(next) || before['role'] !== next['role']) return null
+/** Whether two messages become one. */
+function mayJoin(before: JsonObject, next: JsonObject): boolean {
+  if (before['role'] !== next['role']) return false
   const { role } = next
   // An answer with calls must be followed by their results, so it is not joined.
-  const isOpen =
-    role === 'user' || role === 'system' || (role === 'assistant' && before['tool_calls'] === undefined)
-  if (!isOpen) return null
-  return { ...before, ...next, content: joinedContent(before['content'], next['content'], joinsParts) }
+  return role === 'user' || role === 'system' || (role === 'assistant' && before['tool_calls'] === undefined)
+}
+
+/** Contents of one message while it is joined: each is added once, so that many messages cost linear time. */
+type Gathered =
+  | { readonly kind: 'texts'; readonly texts: string[]; isBlank: boolean }
+  | { readonly kind: 'parts'; readonly parts: JsonValue[] }
+
+function gatheredOf(content: JsonValue | undefined): Gathered {
+  return typeof content === 'string'
+    ? { kind: 'texts', texts: [content], isBlank: content.trim() === '' }
+    : { kind: 'parts', parts: [...partsOf(content)] }
 }
 
 /** Parts stay parts in each call of a conversation, whether or not one is marked for the prompt cache. */
-function joinedContent(
-  before: JsonValue | undefined,
-  next: JsonValue | undefined,
-  joinsParts: boolean,
-): JsonValue {
-  if (typeof before === 'string' && typeof next === 'string') {
-    const staysParts = joinsParts && before.trim() !== '' && next.trim() !== ''
-    if (!staysParts) return `${before}\n\n${next}`
+function joined(before: Gathered, next: JsonValue | undefined, joinsParts: boolean): Gathered {
+  if (before.kind === 'texts' && typeof next === 'string') {
+    const isBlank = next.trim() === ''
+    const staysParts = joinsParts && !before.isBlank && !isBlank
+    if (!staysParts) {
+      before.texts.push(next)
+      before.isBlank &&= isBlank
+      return before
+    }
   }
-  const parts = [...partsOf(before), ...partsOf(next)]
-  return parts.length === 0 ? null : parts
+  const parts = before.kind === 'parts' ? before.parts : [...partsOf(contentOf(before))]
+  for (const part of partsOf(next)) parts.push(part)
+  return { kind: 'parts', parts }
+}
+
+function contentOf(gathered: Gathered): JsonValue {
+  if (gathered.kind === 'texts') return gathered.texts.join('\n\n')
+  return gathered.parts.length === 0 ? null : gathered.parts
 }
 
 function partsOf(content: JsonValue | undefined): readonly JsonValue[] {
