@@ -43,6 +43,8 @@ export interface RunFact {
    * no plan.
    */
   readonly talksOf: string | null
+  /** The conversation of the run. Webhooks to one address share one, with plans of many events. */
+  readonly conversation: string
   readonly outcome: { readonly status: string; readonly text: string; readonly code?: string } | null
   readonly costUsd: number
 }

@@ -140,11 +140,14 @@ function withConversations(
     const conversation = `${run.agentId} ${session ?? run.taskId ?? run.id}`
     const talksOf = run.marker ?? plans.get(conversation) ?? null
     plans.set(conversation, talksOf)
-    return { ...run, talksOf }
+    return { ...run, talksOf, conversation }
   })
 }
 
-function runFrom(row: Row, descriptions: ReadonlyMap<string, string>): Omit<RunFact, 'talksOf'> {
+function runFrom(
+  row: Row,
+  descriptions: ReadonlyMap<string, string>,
+): Omit<RunFact, 'talksOf' | 'conversation'> {
   const taskId = maybe(row, 'task_id')
   const words = taskId === null ? text(row, 'input') : (descriptions.get(taskId) ?? '')
   const outcome = maybe(row, 'outcome')

@@ -306,6 +306,25 @@ describe('of money, the checks find', () => {
     expect(found.map(({ check }) => check)).not.toContain('billed-not-booked')
   })
 
+  it('nothing where the answer to an earlier event was cut off in the conversation of a later event', () => {
+    const conversation = 'left webhook:hook_1'
+    const earlier = aRun({ conversation, costUsd: 1400e-9 })
+    const later = aRun({ id: 'run_2', key: 'w2', marker: 'w2', talksOf: 'w2', conversation, costUsd: 0 })
+    const whole = someMoney([
+      aSpend(),
+      aSpend({ id: 'call_2', costNano: 900, promptTokens: 0, unconfirmed: 'mesh-killed' }),
+    ])
+    // The history had both events when the earlier one was processed again.
+    const billed = [
+      { number: 1, marker: 'c1', costNano: 500, whole: true },
+      { number: 2, marker: 'w2', costNano: 500, whole: true },
+    ]
+    const found = (of: typeof later) =>
+      checkMoney(someFacts({ runs: [earlier, of], billed, money: whole })).map(({ check }) => check)
+    expect(found(later)).not.toContain('billed-not-booked')
+    expect(found({ ...later, conversation: 'left another' })).toContain('billed-not-booked')
+  })
+
   it('nothing between two instances of the mesh about money that is still set aside', () => {
     expect(checkTotals(someMoney([aSpend(), open]))).toEqual([])
   })

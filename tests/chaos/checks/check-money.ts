@@ -96,7 +96,8 @@ function checkDaily(spend: readonly SpendFact[], daily: readonly DailyFact[]): F
  * provider knows only the conversation of an answer, not which of its runs asked.
  */
 function checkBilled({ billed, money, runs }: Facts): Finding[] {
-  const markers = new Map(runs.map(({ id, talksOf }) => [id, talksOf ?? 'none']))
+  const talks = talksOfPlans(runs)
+  const markers = new Map(runs.map(({ id, talksOf }) => [id, talks.get(talksOf ?? '') ?? 'none']))
   const markerOf = ({ runId }: SpendFact) => markers.get(runId ?? '') ?? 'none'
   const numbers = new Set(billed.map(({ number }) => number))
   const paid = money.spend.filter(({ state }) => state === 'settled')
@@ -118,7 +119,7 @@ function checkBilled({ billed, money, runs }: Facts): Finding[] {
   )
   const missing = Map.groupBy(
     billed.filter(({ number }) => !rows.has(number)),
-    ({ marker }) => marker ?? 'none',
+    ({ marker }) => talks.get(marker ?? '') ?? 'none',
   )
   const unpaid = [...missing].flatMap(([marker, answers]) => {
     const wanted = costOf(answers)
@@ -139,6 +140,22 @@ function checkBilled({ billed, money, runs }: Facts): Finding[] {
     ]
   })
   return [...twice, ...unpaid]
+}
+
+/**
+ * The conversation of each plan, under the name of its first plan. The history of a later run in a conversation has
+ * the plans of earlier ones, and a run that is executed again after a kill has those of later ones.
+ */
+function talksOfPlans(runs: Facts['runs']): ReadonlyMap<string, string> {
+  const first = new Map<string, string>()
+  const talks = new Map<string, string>()
+  for (const { conversation, talksOf } of runs) {
+    if (talksOf === null) continue
+    const name = talks.get(talksOf) ?? first.get(conversation) ?? talksOf
+    if (!first.has(conversation)) first.set(conversation, name)
+    if (!talks.has(talksOf)) talks.set(talksOf, name)
+  }
+  return talks
 }
 
 /** The cost in a row of `runs` equals the sum of its spend rows, within the rounding of a fraction. */

@@ -44,6 +44,7 @@ export function aRun(changes: Partial<RunFact> = {}): RunFact {
     key: 'c1',
     marker: 'c1',
     talksOf: changes.marker === undefined ? 'c1' : changes.marker,
+    conversation: `left ${changes.marker ?? 'c1'}`,
     outcome: { status: 'done', text: 'It is done.' },
     costUsd: 500e-9,
     ...changes,
