@@ -50,6 +50,8 @@ export const mutationGroups: readonly MutationGroup[] = [
     name: 'approvals',
     decides: 'what happens only after a person said so',
     files: [
+      'packages/egress/src/egress/approved/approved-effect.ts',
+      'packages/work/src/approvals/approval-of-run.ts',
       'packages/work/src/approvals/approval-record.ts',
       'packages/work/src/approvals/ask-approval.ts',
       'packages/work/src/approvals/cancel-approval.ts',
@@ -57,7 +59,13 @@ export const mutationGroups: readonly MutationGroup[] = [
       'packages/work/src/approvals/equal-effects.ts',
       'packages/work/src/approvals/settle-approval.ts',
     ],
-    tests: ['packages/work/src/approvals/*.test.ts', 'packages/wallet/src/payments/equal-payments.test.ts'],
+    tests: [
+      'packages/egress/src/egress/approved/*.test.ts',
+      'packages/egress/src/egress/fetch/approved-requests.test.ts',
+      'packages/egress/src/egress/mcp/approved-calls.test.ts',
+      'packages/wallet/src/payments/equal-payments.test.ts',
+      'packages/work/src/approvals/*.test.ts',
+    ],
   },
   groupOfPolicy,
   {

@@ -2,8 +2,11 @@ import { compileFoldedPattern, compilePathPattern } from '../access/index.ts'
 import { compileCondition } from './condition.ts'
 import type { ConditionKeys } from './condition-keys.ts'
 import type { Condition } from './condition.ts'
-import { conditionValues } from './condition-values.ts'
-import type { ConditionValues } from './condition-values.ts'
+import { createReadings } from './condition-readings.ts'
+import type { Readings } from './condition-readings.ts'
+import { createConditionCompiler } from './condition-truth.ts'
+import type { Truth } from './condition-truth.ts'
+import { conditionValues, variableBits } from './condition-values.ts'
 import { webSocketMethod } from './effect.ts'
 import type { Effect, Verdict } from './effect.ts'
 import { forbiddenForms, pathForms } from './path-forms.ts'
@@ -22,6 +25,8 @@ export interface PolicyRule {
   readonly excepts: readonly string[]
   /** By what the condition is found; empty without one. */
   readonly conditionKeys: ConditionKeys
+  /** Tests that must all pass so that the rule can match; rules of one policy share equal ones. */
+  readonly needs: readonly Need[]
   readonly matches: (asked: AskedEffect) => boolean
 }
 
@@ -47,18 +52,18 @@ export interface AskedEffect {
   /** The readings of the path of which a rule that asks or denies matches any, and the same in lower case. */
   readonly forbiddenPaths: () => readonly string[]
   readonly foldedPaths: () => readonly string[]
-  readonly values: () => ConditionValues
-  /** The values once for each reading of the path, for rules that allow, and for those that ask or deny. */
-  readonly valuesOfPaths: () => readonly ConditionValues[]
-  readonly valuesOfForbidden: () => readonly ConditionValues[]
+  /** The kinds of origin, which are read from the database. */
+  readonly origins: () => Effect['origins']
+  /** What conditions are tested with. */
+  readonly readings: () => Readings
 }
 
 export function askedEffect(effect: Effect): AskedEffect {
   const paths = once(() => (typeof effect.path === 'string' ? pathForms(effect.path) : []))
   const forbiddenPaths = once(() => forbiddenForms(paths()))
-  const foldedPaths = once(() => forbiddenPaths().map((path) => path.toLowerCase()))
-  const values = once(() => conditionValues(effect))
-  const valuesOf = (readings: readonly string[]) => readings.map((path) => ({ ...values(), path }))
+  const foldedPaths = once(() => [...new Set(forbiddenPaths().map((path) => path.toLowerCase()))])
+  const origins = once(() => effect.origins)
+  const values = once(() => conditionValues(effect, origins()))
   return {
     effect,
     folded: {
@@ -74,15 +79,59 @@ export function askedEffect(effect: Effect): AskedEffect {
     paths,
     forbiddenPaths,
     foldedPaths,
-    values,
-    valuesOfPaths: once(() => valuesOf(paths())),
-    valuesOfForbidden: once(() => valuesOf([...new Set([...forbiddenPaths(), ...foldedPaths()])])),
+    origins,
+    readings: once(() => {
+      // The forms of a path for rules that allow are the first ones of the others.
+      const all = [...new Set([...forbiddenPaths(), ...foldedPaths()])]
+      return createReadings(values(), all, paths().length)
+    }),
   }
 }
 
 function once<T>(compute: () => T): () => T {
   let known: { readonly value: T } | null = null
   return () => (known ??= { value: compute() }).value
+}
+
+/** A test that a rule needs to pass; equal ones are the same function. */
+export type Need = (asked: AskedEffect) => boolean
+
+/** What the rules of one policy share, so that it is computed once for an effect. */
+export interface RuleSharing {
+  readonly compileTruth: ReturnType<typeof createConditionCompiler>
+  /** Returns the test with this key, made if it is new. */
+  readonly need: (key: string, make: () => Need) => Need
+  readonly numberOf: (truth: Truth) => number
+}
+
+export function createSharing(): RuleSharing {
+  const needs = new Map<string, Need>()
+  const numbers = new Map<Truth, number>()
+  return {
+    compileTruth: createConditionCompiler(),
+    need: (key, make) => {
+      const need = needs.get(key) ?? rememberedNeed(make())
+      needs.set(key, need)
+      return need
+    },
+    numberOf: (truth) => {
+      const number = numbers.get(truth) ?? numbers.size
+      numbers.set(truth, number)
+      return number
+    },
+  }
+}
+
+function rememberedNeed(test: Need): Need {
+  let last: AskedEffect | null = null
+  let result = false
+  return (asked) => {
+    if (last !== asked) {
+      result = test(asked)
+      last = asked
+    }
+    return result
+  }
 }
 
 /** Whether a field matches; `hidden` if the mesh cannot see its value. */
@@ -96,12 +145,13 @@ type FieldTest = (asked: AskedEffect) => boolean | 'hidden'
 export function compileRule(
   written: WrittenRule,
   at: { readonly line: number; readonly order: number },
+  sharing = createSharing(),
 ): PolicyRule | { readonly fault: string } {
   const { name, verdict, reason, match, when } = written
   if (written.excepts !== undefined && verdict !== 'allow')
     return { fault: `the rule ${name} has excepts, which only a rule with the verdict allow may have` }
   const isStrict = verdict !== 'allow'
-  const condition = when === undefined ? null : compileCondition(when)
+  const condition = when === undefined ? null : compileCondition(when, sharing.compileTruth)
   if (condition !== null && 'fault' in condition)
     return { fault: `when of the rule ${name}: ${condition.fault}` }
   return {
@@ -112,7 +162,15 @@ export function compileRule(
     match,
     when: when ?? null,
     excepts: written.excepts ?? [],
-    conditionKeys: condition?.keys ?? new Map(),
+    conditionKeys: condition?.keys ?? [],
+    needs: [
+      ...Object.entries(match).map(([field, value]) =>
+        sharing.need(`${isStrict} ${field} ${JSON.stringify(value)}`, () =>
+          allPass(fieldTests({ [field]: value }, isStrict), isStrict),
+        ),
+      ),
+      ...(condition === null ? [] : conditionNeeds(condition, sharing)),
+    ],
     matches: compileMatch(match, isStrict, condition === null ? [] : [conditionTest(condition, isStrict)]),
   }
 }
@@ -124,13 +182,16 @@ export function compileMatch(
   more: readonly FieldTest[] = [],
 ): PolicyRule['matches'] {
   const tests = [...fieldTests(match, isStrict), ...more]
-  return (asked) => {
-    for (const test of tests) {
-      const result = test(asked)
-      if (result === false || (result === 'hidden' && !isStrict)) return false
-    }
-    return true
-  }
+  const namesWebSockets = match.method?.some((name) => name.toUpperCase() === webSocketMethod) === true
+  if (!isStrict && !namesWebSockets) tests.unshift(({ effect }) => effect.method !== webSocketMethod)
+  return allPass(tests, isStrict)
+}
+
+function allPass(tests: readonly FieldTest[], isStrict: boolean): Need {
+  const [only] = tests
+  const passes = (result: boolean | 'hidden') => result === true || (result === 'hidden' && isStrict)
+  if (tests.length === 1 && only !== undefined) return (asked) => passes(only(asked))
+  return (asked) => tests.every((test) => passes(test(asked)))
 }
 
 function fieldTests(match: Match, isStrict: boolean): FieldTest[] {
@@ -151,8 +212,6 @@ function fieldTests(match: Match, isStrict: boolean): FieldTest[] {
     tests.push(({ effect }) => tested(effect.host, (host) => hosts.some((matches) => matches(host))))
   }
   word(match.method, ({ method }) => method)
-  const namesWebSockets = match.method?.some((name) => name.toUpperCase() === webSocketMethod) === true
-  if (!isStrict && !namesWebSockets) tests.push(({ effect }) => effect.method !== webSocketMethod)
   word(match.mcp_server, ({ mcpServer }) => mcpServer)
   word(match.mcp_tool, ({ mcpTool }) => mcpTool)
   word(match.project, ({ project }) => project)
@@ -160,9 +219,8 @@ function fieldTests(match: Match, isStrict: boolean): FieldTest[] {
   const { usd_above: above, origin, credential, path } = match
   if (above !== undefined) tests.push(({ effect }) => tested(effect.usd, (usd) => usd > above))
   if (origin !== undefined) {
-    tests.push(({ effect }) =>
-      tested(effect.origins, (kinds) => kinds.some((kind) => origin.some((one) => one === kind))),
-    )
+    const given: ReadonlySet<string> = new Set(origin)
+    tests.push(({ origins }) => tested(origins(), (kinds) => kinds.some((kind) => given.has(kind))))
   }
   if (credential !== undefined) {
     const matches = wordTest(credential)
@@ -187,8 +245,9 @@ function fieldTests(match: Match, isStrict: boolean): FieldTest[] {
 /** Returns a test for a name in lower case: names without wildcards are compared all at once. */
 function wordTest(given: readonly string[]): (word: string) => boolean {
   const names = new Set(given.map((name) => name.toLowerCase()))
-  const matches = anyOf(given.filter(hasWildcard).map(compileFoldedPattern))
-  return (word) => names.has(word) || matches(word)
+  const patterns = given.filter(hasWildcard)
+  const matches = anyOf(patterns.map(compileFoldedPattern))
+  return patterns.length === given.length ? matches : (word) => names.has(word) || matches(word)
 }
 
 /** Whether a pattern for names may match more than one name. */
@@ -197,6 +256,8 @@ export function hasWildcard(pattern: string): boolean {
 }
 
 function anyOf(tests: readonly ((text: string) => boolean)[]): (text: string) => boolean {
+  const [only] = tests
+  if (only !== undefined && tests.length === 1) return only
   return (text) => tests.some((matches) => matches(text))
 }
 
@@ -218,19 +279,25 @@ export function plainHost(host: string): string {
 }
 
 function conditionTest(condition: Condition, isStrict: boolean): FieldTest {
-  const { variables } = condition
-  const usesPath = variables.includes('path')
-  const holds = (of: ConditionValues) => condition.holds(of) ?? isStrict
-  return (asked) => {
-    const values = asked.values()
-    let isHidden = false
-    for (const name of variables) {
-      const value = values[name]
-      if (value === undefined) return false
-      isHidden ||= value === null
-    }
-    if (isHidden) return 'hidden'
-    if (!usesPath) return condition.holds(values) ?? 'hidden'
-    return isStrict ? asked.valuesOfForbidden().some(holds) : asked.valuesOfPaths().every(holds)
+  const variables = variableBits(condition.variables)
+  return ({ readings }) => {
+    const of = readings()
+    if ((variables & of.absent) !== 0) return false
+    if ((variables & of.hidden) !== 0) return 'hidden'
+    const truth = condition.truth(of)
+    if (truth === null) return 'hidden'
+    return isStrict ? truth !== 0 : (truth & of.allowing) === of.allowing
   }
+}
+
+/** What a condition needs; a hidden value decides, whatever its other parts are. */
+function conditionNeeds({ needs, variables }: Condition, sharing: RuleSharing): readonly Need[] {
+  const bits = variableBits(variables)
+  return needs.map((truth) =>
+    sharing.need(`${bits} ${sharing.numberOf(truth)}`, () => ({ readings }) => {
+      const of = readings()
+      if ((bits & of.absent) !== 0) return false
+      return (bits & of.hidden) !== 0 || truth(of) !== 0
+    }),
+  )
 }

@@ -15,11 +15,16 @@ const textVariables = [
 ] as const satisfies readonly ConditionVariable[]
 export const keyVariables = [...textVariables, 'credentials'] as const
 export type KeyVariable = (typeof keyVariables)[number]
-/**
- * For a variable, the texts of which one must be within its value, so that the condition can hold; both in lower case.
- * For credentials, the names of which one must be among them.
- */
-export type ConditionKeys = ReadonlyMap<KeyVariable, readonly string[]>
+/** A text that is within the value of a variable, both in lower case; for credentials, the name of one of them. */
+export interface ConditionKey {
+  readonly variable: KeyVariable
+  readonly text: string
+}
+/** Lists of keys: for the condition to hold, one key of each list must be found in the effect. */
+export type ConditionKeys = readonly (readonly ConditionKey[])[]
+
+/** The maximum number of lists of one part of a condition, which choices multiply. */
+const listsMax = 6
 
 /** The other variables can be hidden without the method or the path being hidden. */
 const visible: ReadonlySet<ConditionVariable> = new Set([
@@ -35,26 +40,26 @@ const visible: ReadonlySet<ConditionVariable> = new Set([
 ])
 
 /**
- * Returns by which texts a condition can be found without evaluating it: those of comparisons that must hold. Empty
+ * Returns by which texts a condition can be found without evaluating it: those of comparisons that must hold. No list
  * without such comparisons, or if a variable of the condition may be hidden by itself, which decides against an effect.
  * Pure.
  */
 export function conditionKeys(node: ASTNode, variables: Iterable<ConditionVariable>): ConditionKeys {
   const hidden = [...variables].filter((name) => !visible.has(name))
+  if (hidden.length === 0) return keysOf(node)
   // Whether the MCP tool is hidden is known where it is read, and only there.
-  const isKnown = (variable: KeyVariable) =>
-    hidden.every((name) => name === 'mcp_tool' && variable === 'mcp_tool')
-  return new Map([...keysOf(node)].filter(([variable]) => isKnown(variable)))
+  if (hidden.some((name) => name !== 'mcp_tool')) return none
+  return keysOf(node).filter((keys) => keys.every(({ variable }) => variable === 'mcp_tool'))
 }
 
-const none: ConditionKeys = new Map()
+const none: ConditionKeys = []
 
 function keysOf(node: ASTNode): ConditionKeys {
-  if (node.op === '&&') return keysOfBoth(keysOf(node.args[0]), keysOf(node.args[1]))
+  if (node.op === '&&') return [...keysOf(node.args[0]), ...keysOf(node.args[1])].slice(0, listsMax)
   if (node.op === '||') return keysOfEither(keysOf(node.args[0]), keysOf(node.args[1]))
   if (node.op === '?:') {
     const [chosen, held, failed] = node.args
-    const both = keysOfBoth(keysOf(chosen), keysOf(held))
+    const both = [...keysOf(chosen), ...keysOf(held)]
     return textOrBoolean(failed) === false ? both : keysOfEither(both, keysOf(failed))
   }
   // Of the functions, `startsWith`, `endsWith` and `contains` have an argument.
@@ -62,47 +67,33 @@ function keysOf(node: ASTNode): ConditionKeys {
   if (node.op === '==') {
     const [left, right] = node.args
     const keys = keysOfValues(left, [right])
-    return keys.size > 0 ? keys : keysOfValues(right, [left])
+    return keys.length > 0 ? keys : keysOfValues(right, [left])
   }
   if (node.op !== 'in') return none
   const [item, list] = node.args
   if (list.op === 'list') return keysOfValues(item, list.args)
   const name = textOrBoolean(item)
-  return typeof name === 'string' && list.args === 'credentials' ? new Map([['credentials', [name]]]) : none
+  return typeof name === 'string' && list.args === 'credentials'
+    ? [[{ variable: 'credentials', text: name }]]
+    : none
 }
 
-function keysOfBoth(left: ConditionKeys, right: ConditionKeys): ConditionKeys {
-  const keys = new Map(right)
-  for (const [field, texts] of left) keys.set(field, rarer(texts, right.get(field) ?? texts))
-  return keys
-}
-
+/** Either part may hold, so a key of each pair of their lists must be found. */
 function keysOfEither(left: ConditionKeys, right: ConditionKeys): ConditionKeys {
-  const keys = new Map<KeyVariable, readonly string[]>()
-  for (const [field, texts] of left) {
-    const others = right.get(field)
-    if (others !== undefined) keys.set(field, [...texts, ...others])
-  }
-  return keys
-}
-
-/** Of two sets of keys of one variable, that whose shortest text is longer, because fewer values contain it. */
-function rarer(one: readonly string[], other: readonly string[]): readonly string[] {
-  const shortest = (texts: readonly string[]) => Math.min(...texts.map(({ length }) => length))
-  return shortest(other) > shortest(one) ? other : one
+  return left.flatMap((some) => right.map((others) => [...some, ...others])).slice(0, listsMax)
 }
 
 /** The keys of a variable that is, begins with, ends with or contains one of some texts. */
 function keysOfValues(node: ASTNode, values: readonly ASTNode[]): ConditionKeys {
   const variable = variableOf(node)
   const texts = values.map(textOrBoolean)
-  return variable !== null && texts.every(isKey)
-    ? new Map([[variable, texts.map((text) => text.toLowerCase())]])
+  return variable !== null && texts.length > 0 && texts.every(isKey)
+    ? [texts.map((text) => ({ variable, text: text.toLowerCase() }))]
     : none
 }
 
 /** Other letters than those of ASCII can become longer or depend on their neighbors in lower case. */
-function isKey(text: unknown): text is string {
+export function isKey(text: unknown): text is string {
   return typeof text === 'string' && /^[ -~]+$/.test(text)
 }
 

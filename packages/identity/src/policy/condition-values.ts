@@ -24,7 +24,7 @@ export type ConditionValues = Readonly<
 >
 
 /** The values of an effect by the names of the variables; null for a hidden one, undefined for an absent one. Pure. */
-export function conditionValues(effect: Effect): ConditionValues {
+export function conditionValues(effect: Effect, origins = effect.origins): ConditionValues {
   return {
     agent: effect.agent,
     project: effect.project,
@@ -40,6 +40,26 @@ export function conditionValues(effect: Effect): ConditionValues {
     payees: effect.payees,
     call: effect.call,
     usd: effect.usd,
-    origins: effect.origins,
+    origins,
+  }
+}
+
+const variableNames = Object.keys(conditionVariables) as readonly ConditionVariable[]
+
+/** Returns a set of variables as a number with a bit for each. Pure. */
+export function variableBits(names: Iterable<ConditionVariable>): number {
+  let bits = 0
+  for (const name of names) bits |= 1 << variableNames.indexOf(name)
+  return bits
+}
+
+/** Returns the variables that do not apply to an effect, and those whose values the mesh cannot see. Pure. */
+export function missingVariables(values: ConditionValues): {
+  readonly absent: number
+  readonly hidden: number
+} {
+  return {
+    absent: variableBits(variableNames.filter((name) => values[name] === undefined)),
+    hidden: variableBits(variableNames.filter((name) => values[name] === null)),
   }
 }

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compileCondition, conditionMaxChars } from './condition.ts'
+import { createReadings } from './condition-readings.ts'
 import { conditionValues, conditionVariables } from './condition-values.ts'
 
 const values = conditionValues({
@@ -21,9 +22,10 @@ const values = conditionValues({
   origins: ['human', 'cron'],
 })
 
+const readings = createReadings(values, ['/v1/Items'], 1)
 const holds = (text: string) => {
   const condition = compileCondition(text)
-  return 'fault' in condition ? condition.fault : condition.holds(values)
+  return 'fault' in condition ? condition.fault : condition.truth(readings) === readings.all
 }
 
 describe('a condition', () => {
@@ -115,7 +117,8 @@ describe('a condition', () => {
 
   test('a value of another type makes the evaluation fail and throws nothing', () => {
     const condition = compileCondition('host.startsWith("a")')
-    expect('holds' in condition && condition.holds({ ...values, host: 7 })).toBe(null)
+    const others = createReadings({ ...values, host: 7 }, [], 0)
+    expect('truth' in condition && condition.truth(others)).toBe(null)
   })
 
   test('every variable has a value for an effect', () => {
@@ -145,7 +148,7 @@ describe('a condition', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
         const condition = compileCondition(pieces.join(' '))
-        if ('holds' in condition) expect([true, false, null]).toContain(condition.holds(values))
+        if ('truth' in condition) expect([0, 1]).toContain(condition.truth(readings))
         else expect(condition.fault).not.toBe('')
       }),
       { numRuns: 1000 },

@@ -3,8 +3,10 @@ import type { ASTNode } from '@marcbachmann/cel-js'
 import { conditionKeys } from './condition-keys.ts'
 import type { ConditionKeys } from './condition-keys.ts'
 import { conditionVariables } from './condition-values.ts'
-import type { ConditionValues, ConditionVariable } from './condition-values.ts'
-import { compileMayHold } from './may-hold.ts'
+import type { Readings } from './condition-readings.ts'
+import { createConditionCompiler } from './condition-truth.ts'
+import type { Truth } from './condition-truth.ts'
+import type { ConditionVariable } from './condition-values.ts'
 
 /** The maximum length of one `when`, in characters. */
 export const conditionMaxChars = 1000
@@ -50,12 +52,20 @@ for (const [name, type] of Object.entries(conditionVariables)) language.register
 export interface Condition {
   readonly variables: readonly ConditionVariable[]
   readonly keys: ConditionKeys
-  /** Evaluates the condition; null if the evaluation failed. */
-  holds(values: ConditionValues): boolean | null
+  /** Parts without which the condition does not hold, unless a value is hidden; shared among conditions. */
+  readonly needs: readonly Truth[]
+  /** Returns the readings for which the condition holds; null if the evaluation failed. */
+  truth(of: Readings): number | null
 }
 
-/** Compiles a `when`, or returns the reason why it is refused. Never throws. Pure. */
-export function compileCondition(text: string): Condition | { readonly fault: string } {
+/**
+ * Compiles a `when`, or returns the reason why it is refused. Never throws. The conditions of one policy share a
+ * compiler. Pure.
+ */
+export function compileCondition(
+  text: string,
+  compileTruth = createConditionCompiler(),
+): Condition | { readonly fault: string } {
   if (text.length > conditionMaxChars)
     return { fault: `the condition is longer than ${conditionMaxChars} characters` }
   try {
@@ -69,13 +79,14 @@ export function compileCondition(text: string): Condition | { readonly fault: st
     const check = evaluate.check()
     if (!check.valid) return { fault: firstLine(check.error) }
     if (check.type !== 'bool') return { fault: `the condition must be true or false, and is ${check.type}` }
-    const mayHold = compileMayHold(evaluate.ast)
+    const { truth, needs } = compileTruth(evaluate.ast)
     return {
       variables: [...variables],
       keys: conditionKeys(evaluate.ast, variables),
-      holds: (values) => {
+      needs,
+      truth: (of) => {
         try {
-          return mayHold(values) && evaluate(values) === true
+          return truth(of)
         } catch {
           return null
         }

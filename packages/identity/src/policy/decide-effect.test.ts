@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { askedEffect, compileRule } from './compile-rule.ts'
+import { askedEffect, compileRule, createSharing } from './compile-rule.ts'
 import type { PolicyRule } from './compile-rule.ts'
 import { createDecideAsked, createDecideEffect } from './decide-effect.ts'
 import type { Effect } from './effect.ts'
@@ -9,10 +9,12 @@ import type { Match, WrittenRule } from './policy-schema.ts'
 type Part = Partial<Omit<WrittenRule, 'match'>> & { readonly match?: Match }
 
 function rulesOf(parts: readonly Part[]): readonly PolicyRule[] {
+  const sharing = createSharing()
   return parts.map((part, order) => {
     const rule = compileRule(
       { name: `r${order}`, match: { agent: ['*'] }, verdict: 'deny', reason: '', ...part },
       { line: order + 1, order },
+      sharing,
     )
     if ('fault' in rule) throw new Error(rule.fault)
     return rule
@@ -127,7 +129,7 @@ describe('the decision of a policy', () => {
   test('a decision tests each rule once that no other rule excludes', () => {
     const tested: string[] = []
     const verdicts = ['deny', 'ask', 'allow'] as const
-    const rules = rulesOf(verdicts.map((verdict) => ({ verdict, match: { agent: ['other*'] } }))).map(
+    const rules = rulesOf(verdicts.map((verdict) => ({ verdict, match: { agent: ['[o]*'] } }))).map(
       (rule): PolicyRule => ({
         ...rule,
         matches: (asked) => {
@@ -285,6 +287,15 @@ describe('the fields of a match', () => {
   ])('a WebSocket is allowed by no rule but one that names the method: %j', (match, more, expected) => {
     const effect = anEffect({ method: 'WEBSOCKET', ...more })
     expect(decided([{ match, verdict: 'allow' }], effect)).toBe(expected)
+  })
+
+  test('several rules about WebSockets of one host are found', () => {
+    const match: Match = { host: ['api.example.org'], method: ['WEBSOCKET'] }
+    const parts = ['other', 'scout', 'scout'].map((name): Part => ({
+      match: { ...match, agent: [name] },
+      verdict: 'allow',
+    }))
+    expect(decided(parts, anEffect({ method: 'WEBSOCKET' }))).toBe('allow by r1')
   })
 
   test('a WebSocket is denied and asked for by any rule about it', () => {

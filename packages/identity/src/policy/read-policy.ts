@@ -1,5 +1,5 @@
 import type { StepWork } from '@flotilla/foundation/intake'
-import { compileRule } from './compile-rule.ts'
+import { compileRule, createSharing } from './compile-rule.ts'
 import type { PolicyRule } from './compile-rule.ts'
 import type { CheckedCase, ParsedPolicy } from './parse-policy.ts'
 import { policyLimits } from './policy-schema.ts'
@@ -18,6 +18,7 @@ export function* readPolicySteps(parsed: ParsedPolicy): StepWork<PolicyReading> 
   if (!parsed.ok) return parsed
   const rules: PolicyRule[] = []
   const lines = new Map<string, number>()
+  const sharing = createSharing()
   for (const { entry, line } of parsed.entries) {
     const written: readonly WrittenRule[] = 'preset' in entry ? rulesOfPreset(entry) : [entry]
     if ('preset' in entry && entry.preset === 'mcp' && entry.hosts !== undefined)
@@ -38,7 +39,7 @@ export function* readPolicySteps(parsed: ParsedPolicy): StepWork<PolicyReading> 
           reason: `the name ${one.name} is used in line ${known} as well; names must differ`,
         }
       lines.set(one.name, line)
-      const rule = compileRule(one, { line, order: rules.length })
+      const rule = compileRule(one, { line, order: rules.length }, sharing)
       if ('fault' in rule) return { ok: false, line, reason: rule.fault }
       rules.push(rule)
     }

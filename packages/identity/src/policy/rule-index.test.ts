@@ -58,6 +58,29 @@ describe('the index of rules', () => {
     ['project', (at) => ({ match: { project: [`Project${at}`] } }), { project: 'PROJECT7' }],
     ['agent', (at) => ({ match: { agent: [`Agent${at}`] } }), { agent: 'agent7' }],
     ['tool', (at) => ({ match: { tool: [`Tool${at}`] } }), { tool: 'tool7' }],
+    ['part of a server', (at) => ({ match: { mcp_server: [`*S${at}.*`] } }), { mcpServer: 'as7.b' }],
+    ['tool of a server', (at) => ({ match: { mcp_tool: [`T${at}`] } }), { mcpTool: 't7' }],
+    ['part of a tool of a server', (at) => ({ match: { mcp_tool: [`?T${at}_*`] } }), { mcpTool: 'at7_x' }],
+    [
+      'part of a credential',
+      (at) => ({ match: { credential: [`key_${at}_*`] } }),
+      { credentials: ['x', 'KEY_7_A'] },
+    ],
+    ['part of a chain', (at) => ({ match: { chain: [`c${at}.*`] } }), { chain: 'c7.x' }],
+    ['part of a project', (at) => ({ match: { project: [`*p${at}.*`] } }), { project: 'ap7.b' }],
+    ['part of an agent', (at) => ({ match: { agent: [`team-${at}-*`] } }), { agent: 'team-7-x' }],
+    [
+      'part of an agent before a set',
+      (at) => ({ match: { agent: [`team-${at}-[xy]`] } }),
+      { agent: 'team-7-x' },
+    ],
+    ['part of a tool', (at) => ({ match: { tool: [`T${at}_*`] } }), { tool: 't7_x' }],
+    ['part of a path', (at) => ({ match: { path: [`/v*/X${at}-*`] } }), { path: '/v1/x7-y' }],
+    [
+      'part of a path after stars with a slash',
+      (at) => ({ match: { path: [`/**/area${at}.x*`] } }),
+      { path: '/area7.xy' },
+    ],
     [
       'rarer of two fields',
       (at) => ({ match: { tool: ['http_request'], chain: [`chain${at}`] } }),
@@ -216,9 +239,16 @@ describe('the index of rules', () => {
     ['part of a part', () => ({ when: 'path.contains(host)' }), {}],
     ['number', () => ({ when: 'path.size() == 7' }), {}],
     ['unlisted value', () => ({ when: 'method in [] || path == host' }), {}],
-    ['pattern of names', () => ({ match: { agent: ['x*', 'y'] } }), {}],
+    ['pattern of names with a set alone', () => ({ match: { agent: ['[x]*', 'y'] } }), {}],
+    ['pattern of names that is no ASCII', () => ({ match: { agent: ['é*'] } }), {}],
     ['pattern of hosts', () => ({ match: { host: ['*', 'x.test'], method: ['X'] } }), {}],
-    ['pattern of paths', () => ({ match: { path: ['/x*/y*', '/x/y'] } }), {}],
+    ['pattern of paths of stars', () => ({ match: { path: ['*y/*', '**/*'], method: ['X'] } }), {}],
+    [
+      'hidden tool of a server in a pattern',
+      () => ({ match: { mcp_tool: ['t*'] }, verdict: 'allow' }),
+      { mcpTool: null },
+    ],
+    ['hidden path of a pattern', () => ({ match: { path: ['/v2*'] }, verdict: 'allow' }), { path: null }],
   ])('by a %s tests each rule', (_what, partOf, more) => {
     const { index, tested } = indexOf(partOf)
     expect(index.first(askedEffect({ ...full, ...more }))).toBe(null)

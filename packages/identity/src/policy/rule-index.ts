@@ -1,8 +1,10 @@
-import { keyVariables } from './condition-keys.ts'
-import type { KeyVariable } from './condition-keys.ts'
+import { isKey, keyVariables } from './condition-keys.ts'
+import type { ConditionKeys, KeyVariable } from './condition-keys.ts'
 import { hasWildcard, plainHost } from './compile-rule.ts'
 import type { AskedEffect, PolicyRule } from './compile-rule.ts'
 import type { Match } from './policy-schema.ts'
+import { groupByNeeds, mayMatch } from './rule-groups.ts'
+import type { RuleGroup } from './rule-groups.ts'
 import { createTextFinder } from './text-finder.ts'
 import type { FindTexts } from './text-finder.ts'
 
@@ -48,7 +50,8 @@ const conditionTexts: Readonly<Record<KeyVariable, (asked: AskedEffect) => reado
 
 function conditionField(variable: KeyVariable): IndexedField {
   return {
-    keysOf: ({ conditionKeys }) => conditionKeys.get(variable) ?? null,
+    // A condition can need keys of several variables, so `choicesOf` reads them.
+    keysOf: () => null,
     // Method and path may decide by being hidden, whatever the others are.
     keysFrom: (asked) => {
       const { method, path, mcpTool } = asked.effect
@@ -57,6 +60,30 @@ function conditionField(variable: KeyVariable): IndexedField {
     },
     isWithin: true,
   }
+}
+
+/** Finds rules with patterns by a literal part of each pattern. */
+function partField(
+  field: 'agent' | 'project' | 'tool' | 'mcp_server' | 'mcp_tool' | 'chain' | 'credential' | 'path',
+  keysFrom: IndexedField['keysFrom'],
+): IndexedField {
+  return {
+    keysOf: ({ match }) => {
+      const parts = match[field]?.map((pattern) => longestPart(pattern.toLowerCase(), field === 'path'))
+      return parts?.every(isKey) ? parts : null
+    },
+    keysFrom,
+    isWithin: true,
+  }
+}
+
+/**
+ * The longest part of a pattern without wildcards, and before the first set or after the last one. In a path, `**` with its
+ * slash may stand for nothing.
+ */
+function longestPart(pattern: string, isPath: boolean): string {
+  const parts = isPath ? pattern.split(/\*+\/?/) : pattern.replace(/\[.*\]/s, '*').split(/[*?[]/)
+  return parts.toSorted((a, b) => b.length - a.length)[0] ?? ''
 }
 
 /** In the order in which a field is preferred to another one with rules as few. */
@@ -81,8 +108,16 @@ const fields: readonly IndexedField[] = [
   { keysOf: names('project'), keysFrom: ({ folded }) => one(folded.project) },
   { keysOf: names('agent'), keysFrom: ({ folded }) => [folded.agent] },
   { keysOf: names('tool'), keysFrom: ({ folded }) => [folded.tool] },
-  ...keyVariables.map(conditionField),
+  partField('mcp_server', ({ folded }) => one(folded.mcpServer)),
+  partField('mcp_tool', ({ folded: { mcpTool } }) => (mcpTool === null ? null : one(mcpTool))),
+  partField('credential', ({ folded }) => folded.credentials ?? []),
+  partField('chain', ({ folded }) => one(folded.chain)),
+  partField('path', ({ effect: { path }, foldedPaths }) => (path === null ? null : foldedPaths())),
+  partField('project', ({ folded }) => one(folded.project)),
+  partField('agent', ({ folded }) => [folded.agent]),
+  partField('tool', ({ folded }) => [folded.tool]),
 ]
+const conditionFields = new Map(keyVariables.map((variable) => [variable, conditionField(variable)]))
 
 interface FieldIndex {
   readonly field: IndexedField
@@ -98,55 +133,58 @@ interface FieldIndex {
  * without such a field is tested for each effect. The order of the rules is their `order`.
  */
 export function createRuleIndex(rules: readonly PolicyRule[]): RuleIndex {
-  const indexes = fields.map((field): FieldIndex => ({
+  const indexes = [...fields, ...conditionFields.values()].map((field): FieldIndex => ({
     field,
     counts: new Map(),
     buckets: new Map(),
     whole: [],
   }))
-  for (const { field, counts } of indexes) {
-    for (const rule of rules)
-      for (const key of new Set(field.keysOf(rule))) counts.set(key, (counts.get(key) ?? 0) + 1)
-  }
+  const indexOf = new Map(indexes.map((index) => [index.field, index]))
+  const choices = new Map(rules.map((rule) => [rule, choicesOf(rule, indexOf)]))
+  for (const of of choices.values()) countKeys(of)
   const others: PolicyRule[] = []
   for (const rule of rules) {
-    const rarest = rarestField(rule, indexes)
+    const rarest = rarestOf(choices.get(rule) ?? [])
     if (rarest === null) others.push(rule)
-    else {
-      rarest.index.whole.push(rule)
-      for (const key of new Set(rarest.keys)) addTo(rarest.index.buckets, key, rule)
+    for (const { index, keys } of rarest ?? []) {
+      index.whole.push(rule)
+      for (const key of keys) addTo(index.buckets, key, rule)
     }
   }
   const used = indexes
     .filter(({ whole }) => whole.length > 0)
-    .map((index) => ({
-      ...index,
-      find: index.field.isWithin ? createTextFinder(index.buckets.keys()) : null,
+    .map(({ field, buckets, whole }) => ({
+      field,
+      buckets: new Map([...buckets].map(([key, list]) => [key, groupByNeeds(list)])),
+      whole: groupByNeeds(whole),
+      find: field.isWithin ? createTextFinder(buckets.keys()) : null,
     }))
+  const otherGroups = groupByNeeds(others)
 
   function candidates(asked: AskedEffect): readonly (readonly PolicyRule[])[] {
-    const lists: (readonly PolicyRule[])[] = [others]
+    const lists: (readonly PolicyRule[])[] = []
+    const add = (groups: readonly RuleGroup[]) => {
+      for (const group of groups) if (mayMatch(group, asked)) lists.push(group.rules)
+    }
+    add(otherGroups)
     for (const { field, buckets, whole, find } of used) {
       const keys = field.keysFrom(asked)
       if (keys === null) {
-        lists.push(whole)
+        add(whole)
         continue
       }
-      for (const key of find === null ? keys : foundWithin(keys, find)) {
-        const list = buckets.get(key)
-        if (list !== undefined) lists.push(list)
-      }
+      for (const key of find === null ? keys : foundWithin(keys, find)) add(buckets.get(key) ?? [])
     }
     return lists
   }
 
   return {
-    first(asked, counts = () => true) {
+    first(asked, counts) {
       let found: PolicyRule | null = null
       for (const list of candidates(asked)) {
         for (const rule of list) {
           if (found !== null && rule.order > found.order) break
-          if (counts(rule) && rule.matches(asked)) {
+          if (rule.matches(asked) && (counts === undefined || counts(rule))) {
             found = rule
             break
           }
@@ -161,18 +199,50 @@ export function createRuleIndex(rules: readonly PolicyRule[]): RuleIndex {
   }
 }
 
-/** Returns the field whose most frequent key the fewest rules have; null if no field finds the rule. */
-function rarestField(
-  rule: PolicyRule,
-  indexes: readonly FieldIndex[],
-): { readonly index: FieldIndex; readonly keys: readonly string[] } | null {
-  const found = indexes.flatMap((index) => {
-    const keys = index.field.keysOf(rule)
-    return keys === null
-      ? []
-      : [{ index, keys, rules: Math.max(...keys.map((key) => index.counts.get(key) ?? 0)) }]
+/** Keys of a rule in several fields: an effect that the rule matches has at least one of them. */
+type Choice = readonly { readonly index: FieldIndex; readonly keys: readonly string[] }[]
+
+/** Returns each way in which a rule can be found. */
+function choicesOf(rule: PolicyRule, indexOf: ReadonlyMap<IndexedField, FieldIndex>): readonly Choice[] {
+  const placed = (field: IndexedField | undefined, keys: readonly string[]): Choice => {
+    const index = field === undefined ? undefined : indexOf.get(field)
+    return index === undefined ? [] : [{ index, keys: [...new Set(keys)] }]
+  }
+  const byFields = fields.flatMap((field) => {
+    const keys = field.keysOf(rule)
+    return keys === null ? [] : [placed(field, keys)]
   })
-  return found.toSorted((a, b) => a.rules - b.rules)[0] ?? null
+  const byCondition = rule.conditionKeys.map((keys: ConditionKeys[number]) =>
+    [...Map.groupBy(keys, ({ variable }) => variable)].flatMap(([variable, of]) =>
+      placed(
+        conditionFields.get(variable),
+        of.map(({ text }) => text),
+      ),
+    ),
+  )
+  return [...byFields, ...byCondition]
+}
+
+/** Counts how many rules have a key. */
+function countKeys(choices: readonly Choice[]): void {
+  const counted = new Map<FieldIndex, Set<string>>()
+  for (const { index, keys } of choices.flat()) {
+    const known = counted.get(index) ?? new Set()
+    counted.set(index, known)
+    for (const key of keys) {
+      if (!known.has(key)) index.counts.set(key, (index.counts.get(key) ?? 0) + 1)
+      known.add(key)
+    }
+  }
+}
+
+/** Returns the choice whose most frequent key the fewest rules have; null if the rule cannot be found by keys. */
+function rarestOf(choices: readonly Choice[]): Choice | null {
+  const rated = choices.map((choice) => ({
+    choice,
+    rules: Math.max(...choice.flatMap(({ index, keys }) => keys.map((key) => index.counts.get(key) ?? 0))),
+  }))
+  return rated.toSorted((a, b) => a.rules - b.rules)[0]?.choice ?? null
 }
 
 function foundWithin(texts: readonly string[], find: FindTexts): Iterable<string> {
