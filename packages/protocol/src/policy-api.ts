@@ -77,6 +77,8 @@ export const policyStopsSchema = z.strictObject({
       effect: z.string(),
       verdict,
       rule: z.string(),
+      /** The kinds of origin of the work; null if they are not known. */
+      origins: z.nullable(z.array(z.string())),
       count: z.int(),
       last_at: z.number(),
       /** How often a person approved it in the same time. */
@@ -93,7 +95,7 @@ export const policyStopsSchema = z.strictObject({
           opens: z.array(z.string()),
         }),
       ),
-      /** What the owner can do if no rule can allow it; empty with a proposal. */
+      /** What the owner can do if no rule can allow it, or the rule that allows it by now; empty with a proposal. */
       advice: z.string(),
     }),
   ),

@@ -29,6 +29,8 @@ export interface BulkItem {
   readonly title: string
   /** A second line, such as its state. */
   readonly detail: string
+  /** Sentences that a person must read before an action, each a point of a list. */
+  readonly points?: readonly string[]
   /** The agent that a call for the item concerns. */
   readonly agent?: string
 }

@@ -8,6 +8,7 @@ import { useBulk } from '../data/use-bulk.ts'
 import type { Bulk } from '../data/use-bulk.ts'
 import { useMesh } from '../data/use-mesh.ts'
 import { Act } from './act.tsx'
+import { Points } from './points.tsx'
 import './bulk-dialog.css'
 import './form-dialog.css'
 
@@ -35,8 +36,8 @@ export function BulkDialog<Item extends BulkItem>({
   const chosen = items.filter(({ id }) => ids.has(id))
   const whyNot = (action: BulkAction<Item>) => (item: Item) =>
     refusalOf(me, { call: action.call, agent: item.agent }) ?? action.why(item)
-  const shown = items.filter(({ title, detail }) =>
-    `${title}\n${detail}`.toLowerCase().includes(find.trim().toLowerCase()),
+  const shown = items.filter(({ title, detail, points = [] }) =>
+    [title, detail, ...points].join('\n').toLowerCase().includes(find.trim().toLowerCase()),
   )
   if (asked !== null)
     return (
@@ -46,9 +47,10 @@ export function BulkDialog<Item extends BulkItem>({
         </DialogHeading>
         <DialogDescription render={<div />}>{asked.action.effect}</DialogDescription>
         <ul className="points" aria-label="What it is done to">
-          {asked.on.map(({ id, title, detail }) => (
+          {asked.on.map(({ id, title, detail, points }) => (
             <li key={id}>
               {title} <span className="small muted">{detail}</span>
+              <Points sentences={points ?? []} />
             </li>
           ))}
         </ul>
@@ -101,6 +103,7 @@ export function BulkDialog<Item extends BulkItem>({
                 {item.title} <span className="small muted">{item.detail}</span>
               </span>
             </label>
+            <Points sentences={item.points ?? []} />
           </li>
         ))}
       </ul>

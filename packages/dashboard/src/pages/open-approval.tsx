@@ -1,11 +1,14 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { formatActor } from '@flotilla/protocol/format-actor'
+import { harnessApprovalKind } from '@flotilla/protocol/harness-api'
+import { paymentApprovalKind } from '@flotilla/protocol/wallet-payments'
 import type { ApprovalView } from '@flotilla/protocol/agent-edit'
 import { confirmedWords, requireCarriedOut } from '../data/require-carried-out.ts'
 import { useAction, useMesh, useRefusal } from '../data/use-mesh.ts'
 import { Confirm } from '../design/confirm.tsx'
 import { Ago, Badge, Card, Code, Failed, Loading } from '../design/parts.tsx'
+import { Points } from '../design/points.tsx'
 
 /** The open approvals that runs wait for, for people who may decide them. */
 export function ApprovalsOfRuns({ runIds }: { readonly runIds: ReadonlySet<string> }) {
@@ -20,7 +23,13 @@ export function ApprovalsOfRuns({ runIds }: { readonly runIds: ReadonlySet<strin
 }
 
 /** The kinds of actions that a rule of config/policy.yaml asked for, so that another rule can allow them. */
-const policyKinds: readonly string[] = ['http-request', 'program-request', 'mcp-call']
+const policyKinds: readonly string[] = [
+  'http-request',
+  'program-request',
+  'mcp-call',
+  paymentApprovalKind,
+  harnessApprovalKind,
+]
 
 /** An action that waits for a person, with its exact effect, and the buttons that decide. */
 export function OpenApproval({ approval }: { readonly approval: ApprovalView }) {
@@ -143,17 +152,5 @@ function ProposedRule({
       </pre>
       <Points sentences={data.allows} />
     </>
-  )
-}
-
-/** Shows sentences as a list, and nothing for an empty list. */
-function Points({ sentences }: { readonly sentences: readonly string[] }) {
-  if (sentences.length === 0) return null
-  return (
-    <ul className="points">
-      {sentences.map((sentence) => (
-        <li key={sentence}>{sentence}</li>
-      ))}
-    </ul>
   )
 }

@@ -3,8 +3,10 @@ import type { PolicyStops } from '@flotilla/protocol/policy-api'
 import type { PolicyView } from '@flotilla/protocol/control-api'
 import { formatCount } from '../data/format.ts'
 import { useAction, useMesh } from '../data/use-mesh.ts'
+import { Act } from '../design/act.tsx'
 import { Confirm } from '../design/confirm.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
+import { Points } from '../design/points.tsx'
 import { Table } from '../design/table.tsx'
 import type { Tone } from '../live/state-tone.ts'
 
@@ -92,10 +94,13 @@ function Stopped({ stops, isCut }: { readonly stops: readonly Stop[]; readonly i
     <Card title="Stopped in the last seven days">
       <Table label="Table of stopped effects" columns={['Agent', 'What', 'By', 'Times', 'Last']} hasActions>
         {stops.map((stop) => (
-          <tr key={[stop.agent_id, stop.rule, stop.verdict, stop.effect].join(' ')}>
+          <tr key={[stop.agent_id, stop.rule, stop.verdict, stop.effect, stop.origins?.join()].join(' ')}>
             <td>{stop.agent_id}</td>
             <td data-label="What">
               {stop.effect}
+              {stop.origins !== null && stop.origins.length > 0 && (
+                <div className="small muted">in work of {stop.origins.join(', ')}</div>
+              )}
               {stop.advice !== '' && <div className="small muted">{stop.advice}</div>}
             </td>
             <td data-label="By">
@@ -110,9 +115,9 @@ function Stopped({ stops, isCut }: { readonly stops: readonly Stop[]; readonly i
             </td>
             <td>
               {stop.proposal !== null && (
-                <button type="button" className="button" onClick={() => setChosen(stop)}>
+                <Act call="policyRuleAdd" className="button" onClick={() => setChosen(stop)}>
                   Allow …
-                </button>
+                </Act>
               )}
             </td>
           </tr>
@@ -142,17 +147,9 @@ function Allow({ stop, onClose }: { readonly stop: Stop; readonly onClose: () =>
         <pre className="code" tabIndex={0} role="region" aria-label="The rule">
           {proposal.text}
         </pre>
-        <ul className="points">
-          {proposal.allows.map((sentence) => (
-            <li key={sentence}>{sentence}</li>
-          ))}
-        </ul>
+        <Points sentences={proposal.allows} />
         <p>Of what was stopped in the last seven days, it would have allowed:</p>
-        <ul className="points">
-          {proposal.opens.map((line) => (
-            <li key={line}>{line}</li>
-          ))}
-        </ul>
+        <Points sentences={proposal.opens} />
       </div>
     </Confirm>
   )

@@ -42,9 +42,8 @@ export function SeveralApprovals({
   const items = approvals.map((approval) => ({
     id: approval.id,
     title: approval.summary,
-    detail: [`asked by ${formatActor(approval.asked_by)}`, ...approval.consequences, ...approval.costs].join(
-      ' · ',
-    ),
+    detail: `asked by ${formatActor(approval.asked_by)}`,
+    points: [...approval.consequences, ...approval.costs],
     approval,
   }))
   return (

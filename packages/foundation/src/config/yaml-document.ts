@@ -1,4 +1,4 @@
-import { LineCounter, isMap, isNode, isScalar, isSeq, parseDocument, stringify } from 'yaml'
+import { LineCounter, isMap, isNode, isSeq, parseDocument, stringify } from 'yaml'
 import type { Document } from 'yaml'
 import type * as z from 'zod/v4/core'
 import { safeParse } from 'zod/v4/core'
@@ -72,27 +72,6 @@ export function readYamlDocument<S extends z.$ZodType>(
       .map((one) => `${one.path.join('.') || 'file'}: ${formatIssue(one)}`)
       .join('; '),
   }
-}
-
-/**
- * Returns the text with one more entry at the end of the list `field`; comments stay. The text must be valid. Pure.
- */
-export function addToYamlList(text: string, field: string, entry: object): string {
-  const document: Document = parseDocument(text, yamlForm)
-  const list = isMap(document.contents) ? document.get(field, true) : undefined
-  if (isSeq(list)) document.addIn([field], document.createNode(entry))
-  else {
-    const first = document.createNode([entry])
-    // Entries that are commented out belong to the missing value.
-    const replaced: unknown = isMap(document.contents) ? list : document.contents
-    if (isScalar(replaced)) {
-      const comments = [replaced.commentBefore, replaced.comment].filter((text) => text != null)
-      first.commentBefore = comments.length === 0 ? null : comments.join('\n')
-    }
-    if (isMap(document.contents)) document.set(field, first)
-    else document.contents = document.createNode({ [field]: first })
-  }
-  return document.toString({ lineWidth: 0 })
 }
 
 /** Returns a value as YAML, without breaking long lines. Pure. */

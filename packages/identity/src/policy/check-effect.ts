@@ -143,13 +143,12 @@ export function createCheckEffect(deps: {
   ): PolicyDecision {
     if (caller.kind !== 'agent') return { verdict: 'allow', rule: null, line: null, reason: 'no agent asks' }
     const runId = caller.run?.runId
-    const decision = decide(caller.agentId, details, () =>
-      runId === undefined ? null : deps.originsOf(runId),
-    )
+    const origins = () => (runId === undefined ? null : deps.originsOf(runId))
+    const decision = decide(caller.agentId, details, origins)
     const { verdict, rule } = decision
     // The request of an approved effect was counted when it was asked for.
     if (isApproved && verdict === 'ask' && instead === undefined) return decision
-    deps.use.note(caller.agentId, details, decision)
+    deps.use.note(caller.agentId, details, decision, origins)
     const actor = actorOf(caller)
     if (verdict === 'deny' || (verdict === 'ask' && instead !== undefined))
       return refuse(actor, { details, decision, ...(verdict === 'ask' && instead ? { instead } : {}) })

@@ -123,11 +123,14 @@ export async function createPolicyFile(deps: {
       await deps.editor.edit(deps.path, (text) => changed(text, change))
       await refresh()
     },
-    tryEdit: (change) =>
-      deps.editor.edit(deps.path, async (text) => {
+    tryEdit: async (change) => {
+      await deps.editor.edit(deps.path, async (text) => {
         await changed(text, change)
         return null
-      }),
+      })
+      // What follows, such as an approved action, is decided by the file that was tried.
+      await refresh()
+    },
     tryText,
     refresh,
     close,

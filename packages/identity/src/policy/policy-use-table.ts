@@ -21,6 +21,7 @@ const effectSchema = z.strictObject({
   mcpTool: z.string().nullable().optional(),
   chain: z.string().optional(),
   credentials: z.array(z.string()).optional(),
+  origins: z.array(z.string()).optional(),
 })
 
 export interface RuleHits {
@@ -34,6 +35,8 @@ export interface PolicyStop {
   readonly rule: string
   readonly verdict: 'allow' | 'ask' | 'deny'
   readonly effect: EffectDetails
+  /** The kinds of origin of the work; null if they are not known, as in rows of earlier releases. */
+  readonly origins: readonly string[] | null
   readonly count: number
   readonly lastAt: number
 }
@@ -44,12 +47,20 @@ const stopSchema = z
     agent_id: z.string(),
     rule: z.string(),
     verdict: z.enum(verdicts),
-    // The members that are absent were never written as undefined.
-    effect: jsonColumn(effectSchema.transform((effect) => effect as EffectDetails)),
+    effect: jsonColumn(effectSchema),
     count: z.number(),
     last_at: z.number(),
   })
-  .transform(({ agent_id: agentId, last_at: lastAt, ...stop }): PolicyStop => ({ agentId, lastAt, ...stop }))
+  .transform(
+    ({ agent_id: agentId, last_at: lastAt, effect: { origins = null, ...effect }, ...stop }): PolicyStop => ({
+      agentId,
+      lastAt,
+      origins,
+      // The members that are absent were never written as undefined.
+      effect: effect as EffectDetails,
+      ...stop,
+    }),
+  )
 
 /** Reads and writes the counts of the policy's use. */
 export function createPolicyUseTable(database: Database) {
@@ -63,13 +74,14 @@ export function createPolicyUseTable(database: Database) {
         .run(rule, hits, lastAt)
     },
     addStop: (stop: PolicyStop): void => {
+      const effect = stop.origins === null ? stop.effect : { ...stop.effect, origins: stop.origins }
       database
         .prepare(
           `INSERT INTO policy_stops (agent_id, rule, verdict, effect, count, last_at) VALUES (?, ?, ?, ?, ?, ?)
            ON CONFLICT (agent_id, rule, verdict, effect)
            DO UPDATE SET count = count + excluded.count, last_at = excluded.last_at`,
         )
-        .run(stop.agentId, stop.rule, stop.verdict, JSON.stringify(stop.effect), stop.count, stop.lastAt)
+        .run(stop.agentId, stop.rule, stop.verdict, JSON.stringify(effect), stop.count, stop.lastAt)
     },
     /** Deletes the counts of the rules that decided longest ago, above the limit. */
     trimHits: (): void => {

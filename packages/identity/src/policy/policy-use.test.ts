@@ -44,6 +44,20 @@ describe('the use of the policy', () => {
     expect(use.stops({ ...all, since: clock.now() + 1 })).toEqual([])
   })
 
+  test('keeps work of different origins apart, and reads origins only of what was stopped', () => {
+    const { use } = aUse()
+    use.note('scout', details, decided('ask'), () => ['human'])
+    use.note('scout', details, decided('ask'), () => ['cron', 'agent'])
+    use.note('scout', details, decided('ask'), () => ['human'])
+    use.note('scout', details, decided('ask'), () => null)
+    use.note('scout', details, decided('allow'), () => expect.fail('the origins were read'))
+    const kept = use.stops(all).map(({ origins, count, effect }) => ({ origins, count, effect }))
+    expect(kept).toHaveLength(3)
+    expect(kept).toContainEqual({ origins: ['human'], count: 2, effect: details })
+    expect(kept).toContainEqual({ origins: ['cron', 'agent'], count: 1, effect: details })
+    expect(kept).toContainEqual({ origins: null, count: 1, effect: details })
+  })
+
   test('keeps the latest effects of an agent up to a limit, and none of a deleted one', async () => {
     const { use, clock } = aUse()
     for (let count = 0; count < 300; count++) {

@@ -19,7 +19,13 @@ const credentialsMax = 20
  * sees what a rule does and what another one would change.
  */
 export interface PolicyUse {
-  note(agentId: string, details: EffectDetails, decision: PolicyDecision): void
+  /** `originsOf` gives the kinds of origin of the work, and is called for effects that are asked for or denied. */
+  note(
+    agentId: string,
+    details: EffectDetails,
+    decision: PolicyDecision,
+    originsOf?: () => readonly string[] | null,
+  ): void
   hits(): ReadonlyMap<string, RuleHits>
   /** The effects that were asked for or denied since a time, latest first; of one agent, or of all for null. */
   stops(of: {
@@ -54,16 +60,17 @@ export function createPolicyUse(deps: {
   }
 
   return {
-    note: (agentId, details, { rule, verdict }) => {
+    note: (agentId, details, { rule, verdict }, originsOf = () => null) => {
       if (rule === null) return
       const lastAt = deps.clock.now()
       hits.set(rule, { hits: (hits.get(rule)?.hits ?? 0) + 1, lastAt })
       if (verdict === 'allow') return
       const effect = keptEffect(details)
-      const key = JSON.stringify([agentId, rule, verdict, effect])
+      const origins = originsOf()
+      const key = JSON.stringify([agentId, rule, verdict, effect, origins])
       const known = stops.get(key)
       if (known === undefined && stops.size >= pendingStopsMax) return
-      stops.set(key, { agentId, rule, verdict, effect, count: (known?.count ?? 0) + 1, lastAt })
+      stops.set(key, { agentId, rule, verdict, effect, origins, count: (known?.count ?? 0) + 1, lastAt })
     },
     hits: () => {
       flush()

@@ -4,7 +4,14 @@ import { yamlText } from '@flotilla/foundation/config'
 import type { LoopShare, StepWork } from '@flotilla/foundation/intake'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { createTryRule, harnessCallPrefix, mayBeCut, proposeRule } from '@flotilla/identity/policy'
-import type { EffectDetails, PolicyStop, PolicyStore, PolicyUse, TriedRule } from '@flotilla/identity/policy'
+import type {
+  Effect,
+  EffectDetails,
+  PolicyStop,
+  PolicyStore,
+  PolicyUse,
+  TriedRule,
+} from '@flotilla/identity/policy'
 import type { PolicyEffects } from '@flotilla/work/approvals'
 import { describeAllowedActions } from './describe-allowed-actions.ts'
 import { describeEffect } from './describe-effect.ts'
@@ -34,7 +41,7 @@ export function createListStops(deps: {
   readonly loop: Pick<LoopShare, 'inSteps'>
 }): ListStops {
   function* list(agentId: string | null, since: number): StepWork<PolicyStops> {
-    const { rules } = deps.policy.snapshot()
+    const { rules, decide } = deps.policy.snapshot()
     const found = deps.policyUse.stops({ agentId, since, limit: listedMax + 1 })
     const listed = found.slice(0, listedMax)
     const approved = new Map<string, number>()
@@ -46,30 +53,46 @@ export function createListStops(deps: {
     const verdictOf = new Map(rules.map(({ name, verdict }) => [name, verdict]))
     const tried = createTryRule(rules)
 
+    /** The effect as the policy decides about it. */
+    function effectOf({ agentId, effect, origins }: PolicyStop): Effect {
+      const project = deps.projectOf(agentId)
+      return { ...effect, agent: agentId, ...(project === null ? {} : { project }), origins }
+    }
+
     /** What a rule about one agent would allow of what is listed. */
     function* opens(rule: TriedRule, agent: string): StepWork<string[]> {
-      const project = deps.projectOf(agent)
-      const of = { agent, ...(project === null ? {} : { project }), origins: null }
       const opened: string[] = []
       for (const stop of listed) {
         if (stop.agentId !== agent) continue
         yield
-        if (rule.opens({ ...stop.effect, ...of })) opened.push(`${agent}: ${describeEffect(stop.effect)}`)
+        if (rule.opens(effectOf(stop))) opened.push(`${agent}: ${describeEffect(stop.effect)}`)
       }
-      return opened
+      return [...new Set(opened)]
+    }
+
+    /** The rule that allows now what was stopped before, such as one that the owner added with "always". */
+    function allowingNow(stop: PolicyStop): string | null {
+      if (mayBeCut(stop.effect)) return null
+      const { verdict, rule } = decide(effectOf(stop))
+      return verdict === 'allow' ? rule : null
     }
 
     function* shown(stop: PolicyStop): StepWork<Stop> {
-      const { agentId: agent, rule, effect, verdict, count } = stop
+      const { agentId: agent, rule, effect, verdict, origins, count } = stop
       const isAsked = verdictOf.get(rule) === 'ask'
+      const allowing = isAsked ? allowingNow(stop) : null
       const reason = 'Proposed from what the policy stopped.'
       // The rule for the beginning of a path would be one about another path.
-      const proposal = isAsked && !mayBeCut(effect) ? proposeRule(agent, effect, { rule, reason }) : null
+      const isProposed = isAsked && allowing === null && !mayBeCut(effect)
+      const proposal = isProposed
+        ? proposeRule(agent, effect, { rule, reason, ...(origins?.length ? { origins } : {}) })
+        : null
       return {
         agent_id: agent,
         effect: describeEffect(effect),
         verdict,
         rule,
+        origins: origins === null ? null : [...origins],
         count,
         last_at: stop.lastAt,
         approved: approved.get(keyOf(agent, effect)) ?? 0,
@@ -79,10 +102,21 @@ export function createListStops(deps: {
             : {
                 rule: proposal,
                 text: yamlText([proposal]),
-                allows: [...describeAllowedActions(agent, { rule: proposal, effect }, null)],
+                allows: [
+                  ...describeAllowedActions(
+                    agent,
+                    { rule: proposal, effect },
+                    origins?.length ? origins : null,
+                  ),
+                ],
                 opens: yield* opens(tried(proposal), agent),
               },
-        advice: proposal === null ? adviceFor(stop, verdictOf.get(rule)) : '',
+        advice:
+          allowing !== null
+            ? `The rule ${allowing} allows this by now.`
+            : proposal === null
+              ? adviceFor(stop, verdictOf.get(rule))
+              : '',
       }
     }
 

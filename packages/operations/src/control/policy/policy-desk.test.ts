@@ -68,13 +68,17 @@ async function aHome() {
 describe('a rule that the owner adds', () => {
   const given = { id: 'appr_1', digest: 'd' }
 
-  test('"always" allows exactly the approved effect after it was carried out, and keeps the file’s comments', async () => {
+  test('"always" allows exactly the approved effect after it was carried out, and leaves the rest of the file as it is', async () => {
     const { always, path, decide, confirmed, journal } = await aHome()
     const { rule, not_added: notAdded } = await always.confirm(owner, given)
     expect(notAdded).toBe(null)
     expect(decide('/v1')).toMatchObject({ verdict: 'allow', rule: rule?.name })
     expect(decide('/v2').verdict).toBe('ask')
-    expect(await readFile(path, 'utf8')).toMatch(/^# The owner's comment stays\.[\s\S]*# This one too\./)
+    // The rule is added, and every byte of the owner stays.
+    const [before, after] = text.split('cases:') as [string, string]
+    const changed = await readFile(path, 'utf8')
+    expect(changed.startsWith(`${before}  - name: ${rule?.name}\n`)).toBe(true)
+    expect(changed.endsWith(`\ncases:${after}`)).toBe(true)
     expect(confirmed).toEqual(['appr_1'])
     expect(journal.entries).toMatchObject([{ action: 'policy.rule-added', subject: rule?.name }])
   })
@@ -289,13 +293,14 @@ describe('what rules stopped', () => {
     rule: 'asked',
     verdict: 'ask',
     effect,
+    origins: null,
     count: 3,
     lastAt: 5,
     ...more,
   })
 
   async function aList(stops: readonly PolicyStop[], loop: Pick<LoopShare, 'inSteps'> = ownLoop()) {
-    const { policy, clock } = await aHome()
+    const { policy, clock, always } = await aHome()
     const asked: (string | null)[] = []
     const list = createListStops({
       guard: () => {},
@@ -316,7 +321,7 @@ describe('what rules stopped', () => {
       clock,
       loop,
     })
-    return { list, asked }
+    return { list, asked, always }
   }
 
   test('has the narrowest rule for what was asked for, with what it opens, and advice for what was denied', async () => {
@@ -346,6 +351,26 @@ describe('what rules stopped', () => {
     expect(truncated).toBe(false)
     // Neither the effects nor the approvals of other agents are read.
     expect(asked).toEqual(['scout', 'scout'])
+  })
+
+  test('has no rule for what an "always" rule allows by now, and still one for work of another origin', async () => {
+    const { list, always } = await aList([
+      stop({ origins: ['human'] }),
+      stop({ origins: ['cron'] }),
+      stop({ origins: ['human'], effect: { ...effect, path: '/v2' } }),
+    ])
+    const before = (await list(owner, { agentId: 'scout', days: 7 })).stops
+    const { rule } = await always.confirm(owner, { id: 'appr_1', digest: 'd' })
+    // What is proposed is what "always" would write.
+    expect(before[0]?.proposal?.rule.name).toBe(rule?.name)
+    const { stops: after } = await list(owner, { agentId: 'scout', days: 7 })
+    expect(after).toMatchObject([
+      { proposal: null, advice: `The rule ${rule?.name} allows this by now.` },
+      { proposal: { rule: { when: expect.stringContaining('origins == ["cron"]') as unknown } }, advice: '' },
+      { proposal: { rule: { match: { path: '/v2' } } }, advice: '' },
+    ])
+    expect(after[1]?.proposal?.allows).toContain('Only in work with the origin cron.')
+    expect(after[1]?.proposal?.opens).toEqual(['scout: POST api.test/v1 by http_request'])
   })
 
   test('of an agent is listed however many effects of other agents came later', async () => {
