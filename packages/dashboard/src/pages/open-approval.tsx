@@ -110,7 +110,7 @@ export function OpenApproval({ approval }: { readonly approval: ApprovalView }) 
       </div>
       {asking !== null && (
         <Confirm
-          title={`${title}?`}
+          title={asking === 'always' ? 'Approve this, and allow it from now on?' : `${title}?`}
           action={asking === 'always' ? 'Approve always' : 'Approve'}
           busy={busy || (asking === 'always' && proposed.data === undefined)}
           onClose={() => setAsking(null)}
@@ -122,8 +122,8 @@ export function OpenApproval({ approval }: { readonly approval: ApprovalView }) 
           }}
         >
           <div className="stack">
-            {asking === 'always' && <ProposedRule proposed={proposed} />}
             <Points sentences={consequences} />
+            {asking === 'always' && <ProposedRule proposed={proposed} />}
             <Points sentences={costs} />
             <p className="small muted">
               The action that you approve has the digest <span className="mono">{digest.slice(0, 12)}</span>;

@@ -41,7 +41,7 @@ export function createListStops(deps: {
   readonly loop: Pick<LoopShare, 'inSteps'>
 }): ListStops {
   function* list(agentId: string | null, since: number): StepWork<PolicyStops> {
-    const { rules, decide } = deps.policy.snapshot()
+    const { rules, decide, broken } = deps.policy.snapshot()
     const found = deps.policyUse.stops({ agentId, since, limit: listedMax + 1 })
     const listed = found.slice(0, listedMax)
     const approved = new Map<string, number>()
@@ -115,7 +115,9 @@ export function createListStops(deps: {
           allowing !== null
             ? `The rule ${allowing} allows this by now.`
             : proposal === null
-              ? adviceFor(stop, verdictOf.get(rule))
+              ? broken === null
+                ? adviceFor(stop, verdictOf.get(rule))
+                : 'No rule can be added while config/policy.yaml is invalid.'
               : '',
       }
     }

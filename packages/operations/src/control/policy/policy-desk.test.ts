@@ -300,7 +300,7 @@ describe('what rules stopped', () => {
   })
 
   async function aList(stops: readonly PolicyStop[], loop: Pick<LoopShare, 'inSteps'> = ownLoop()) {
-    const { policy, clock, always } = await aHome()
+    const { policy, clock, always, path } = await aHome()
     const asked: (string | null)[] = []
     const list = createListStops({
       guard: () => {},
@@ -321,7 +321,7 @@ describe('what rules stopped', () => {
       clock,
       loop,
     })
-    return { list, asked, always }
+    return { list, asked, always, policy, path }
   }
 
   test('has the narrowest rule for what was asked for, with what it opens, and advice for what was denied', async () => {
@@ -371,6 +371,15 @@ describe('what rules stopped', () => {
     ])
     expect(after[1]?.proposal?.allows).toContain('Only in work with the origin cron.')
     expect(after[1]?.proposal?.opens).toEqual(['scout: POST api.test/v1 by http_request'])
+  })
+
+  test('gets no rule while the file is invalid, and does not call its rules gone', async () => {
+    const { list, policy, path } = await aList([stop({})])
+    await writeFile(path, 'rules:\n  - { name: asked }\n')
+    await policy.refresh()
+    expect((await list(owner, { agentId: 'scout', days: 7 })).stops).toMatchObject([
+      { proposal: null, advice: 'No rule can be added while config/policy.yaml is invalid.' },
+    ])
   })
 
   test('of an agent is listed however many effects of other agents came later', async () => {
