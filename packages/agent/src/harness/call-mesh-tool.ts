@@ -153,12 +153,12 @@ export function createMeshToolCalls(
       state.calls = before.calls
       return refused(notices.skipped)
     }
-      const { output, ok, images } = await make(
-        tool,
-        { ...parsed, written },
-        fingerprint(`${name} ${paramsHash}`),
-      )
-      const made = { ...same, resultHash: resultFingerprint(output, tool.effect) }
+    const { output, ok, images } = await make(
+      tool,
+      { ...parsed, written },
+      fingerprint(`${name} ${paramsHash}`),
+    )
+    const made = { ...same, resultHash: resultFingerprint(output, tool.effect) }
     state.calls = stepLoop(state.calls, { kind: 'ended', call: made }).calls
     if (tool.effect !== 'none' && asked.aborted) earlier.keep(same, { output, ok })
     return { output, ok, images }
