@@ -103,7 +103,7 @@ export async function startCachingProvider(
 /** OpenAI names the place of what it refuses. */
 function pathIn(message: string): string | null {
   if (/'tool_search'/.test(message)) return 'tools[0].type'
-  return /namespace/.test(message) ? 'input[3].namespace' : null
+  return /input\[\d\]\.\w+|namespace/.test(message) ? 'input[3].namespace' : null
 }
 
 interface Said {

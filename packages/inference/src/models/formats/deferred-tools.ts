@@ -15,6 +15,11 @@ const searchingModels =
 /** OpenAI documents its tool search for GPT-5.4 and later; models for its chat application have no tools. */
 const searchingAtOpenAi = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9]|\d\d)(?![\w.-]*chat)/
 
+/** Whether this is a model of OpenAI from GPT-5.4 on. Pure. */
+export function isLaterGpt(model: string): boolean {
+  return searchingAtOpenAi.test(model)
+}
+
 /**
  * Whether a model takes tools that a search in the conversation has found. Only Anthropic's API and OpenAI's Responses
  * API do: Amazon's Converse API, OpenRouter and chat completions have no such member. Pure.
@@ -28,7 +33,7 @@ export function takesDeferredTools({
   readonly model: string
   readonly baseUrl: string | null
 }): boolean {
-  if (kind === 'openai-compatible') return isOpenAi(baseUrl) && searchingAtOpenAi.test(model)
+  if (kind === 'openai-compatible') return isOpenAi(baseUrl) && isLaterGpt(model)
   return kind === 'anthropic' && searchingModels.test(model)
 }
 

@@ -15,12 +15,14 @@ import { problemIn, refusalIn } from './ai-sdk/sdk-failure.ts'
 import { createSdkFetch, fetchingFor } from './ai-sdk/sdk-fetch.ts'
 import type { AnswerWriters } from './ai-sdk/sdk-fetch.ts'
 import { sdkRules } from './ai-sdk/sdk-rules.ts'
+import type { SdkRules } from './ai-sdk/sdk-rules.ts'
 import { createToolNames } from './ai-sdk/tool-names.ts'
 import type { JudgeError, LlmProvider, ModelForm, ProviderReply, ProviderRequest } from '../llm-provider.ts'
 import { createBedrockStream } from '../formats/bedrock/bedrock-stream.ts'
 import { createBedrockWriter } from '../formats/bedrock/bedrock-writer.ts'
 import { createClaudeWriter } from '../formats/claude/claude-writer.ts'
 import { createGoogleWriter } from '../formats/google/google-writer.ts'
+import { isLaterGpt } from '../formats/deferred-tools.ts'
 import { createItemsWriter } from '../formats/items/items-writer.ts'
 import { isRecord } from '../formats/empty-answer.ts'
 import { badRequest, printedBody } from '../formats/json-body.ts'
@@ -113,7 +115,12 @@ interface Call {
 
 async function chat(config: AiSdkConfig, models: SdkModels, call: Call): Promise<ProviderReply> {
   const { request, signal } = call
-  const rules = { ...sdkRules[config.kind], ...(config.name ? { name: config.name } : {}) }
+  const rules: SdkRules = {
+    ...sdkRules[config.kind],
+    ...(config.name ? { name: config.name } : {}),
+    // OpenAI asks for the phases from GPT-5.3 Codex on, and refuses them for older models.
+    ...(config.kind === 'openai' && isLaterGpt(request.model) ? { hasPhases: true as const } : {}),
+  }
   // Reads the body and not `parameters`, because only the body contains the bound on the answer.
   const parsed = readSdkRequest(printedBody(request))
   const names = createToolNames(

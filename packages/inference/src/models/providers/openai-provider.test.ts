@@ -194,7 +194,7 @@ describe('the API by which OpenAI is asked', () => {
           { ...picture, ...mark },
         ],
       },
-      { role: 'assistant', content: 'so' },
+      { role: 'assistant', content: 'so', phase: 'final_answer' },
       { role: 'user', content: [{ type: 'input_text', text: 'more', ...mark }] },
     ])
   })

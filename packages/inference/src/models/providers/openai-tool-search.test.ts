@@ -159,6 +159,26 @@ describe('found tools at OpenAI', () => {
     expect({ tools, input, prompt_cache_key, store }).toEqual(expected)
   })
 
+  test.each([
+    ['gpt-5.4', 'commentary', 'final_answer'],
+    ['gpt-5-mini', undefined, undefined],
+  ])('earlier words of %s say whether they came before calls', async (model, before, last) => {
+    const { ask } = await anOpenAi()
+    const messages = [
+      question,
+      { ...called('call_1', 'run_command'), content: 'I look.' },
+      { role: 'tool', tool_call_id: 'call_1', content: 'seen' },
+      { role: 'assistant', content: 'Seven.' },
+      { role: 'user', content: 'Again.' },
+    ]
+    const { status, body } = await ask({ messages }, { words: 'Seven.' }, model)
+    expect(status).toBe(200)
+    const said = (body['input'] as { role?: string; phase?: string }[]).filter(
+      ({ role }) => role === 'assistant',
+    )
+    expect(said.map(({ phase }) => phase)).toEqual([before, last])
+  })
+
   test('a search of the model is a call of find_tools, with the id that it ended with, and keeps its thinking', async () => {
     const { ask } = await anOpenAi()
     const found = { call: 'find_tools', input: { query: 'cron' } }
@@ -204,6 +224,7 @@ describe('found tools at OpenAI', () => {
   })
 
   test.each([
+    "Unknown parameter: 'input[2].status'.",
     "Missing namespace for function_call 'set_cron'. It does not exist in the default namespace. Round-trip the model's function_call item with its namespace field included.",
     "Invalid value: 'tool_search'. Supported values are: 'function' and 'custom'.",
     "Tool 'tool_search' is not supported with gpt-5.4-nano.",

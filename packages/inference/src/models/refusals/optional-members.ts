@@ -55,6 +55,7 @@ export const members: Readonly<Record<string, Member>> = {
       'tool_search_call',
       'tool_search_output',
       'namespace',
+      'status',
     ],
     of: 'messages',
   },

@@ -131,6 +131,9 @@ function assistantMessage(message: SdkMessage, at: At): LanguageModelV4Message {
   const texts = partsOf(message.content, rules).filter((part) => part.type === 'text')
   const [firstText] = texts
   if (firstText && seals.text) firstText.providerOptions = seals.text
+  const phase = (message.tool_calls ?? []).length > 0 ? 'commentary' : 'final_answer'
+  if (rules.hasPhases === true)
+    for (const part of texts) part.providerOptions = { [rules.options]: { phase } }
   const calls = (message.tool_calls ?? []).flatMap((call) => {
     const own = seals.byCall.get(call.id) ?? itemOptions(call, at)
     const written = parsedInput(call.function.arguments)

@@ -24,6 +24,8 @@ export interface SdkRules {
   readonly strictMode: StrictMode
   /** True if a conversation is a list of items, as in OpenAI's Responses API, and not of messages. */
   readonly hasItems?: true
+  /** True if earlier words of the model must say whether they came before calls or as an answer. */
+  readonly hasPhases?: true
 }
 
 const word = /^[a-zA-Z0-9_-]{1,64}$/
