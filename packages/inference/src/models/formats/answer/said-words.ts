@@ -14,7 +14,8 @@ export function wordsOf(value: unknown): string {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''
   if (Array.isArray(value)) return value.map(wordsOf).join('')
-  if (!isRecord(value)) return String(value)
+  if (typeof value === 'number' || typeof value === 'boolean') return `${value}`
+  if (!isRecord(value)) return ''
   const number = writtenNumber(value)
   if (number !== null) return number
   const name = sayingNames.find((one) => (value[one] ?? null) !== null)

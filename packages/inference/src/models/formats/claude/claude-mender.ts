@@ -175,13 +175,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     ending.take({ hasContent: false, hasReason: true })
     const closed = [...late, ...[...open.keys()].flatMap(close)]
     if (hasReason) return [...begin(), ...closed, event]
-    const stop_reason =
-      reasonIn(event) || reasonIn(membersOf(event['message'])) || (hasCalls ? 'tool_use' : 'end_turn')
-    const ended = {
-      type: 'message_delta',
-      delta: { stop_reason, stop_sequence: null },
-      usage: { output_tokens: output.count() },
-    }
+    const ended = lateReason(event, hasCalls, output.count())
     return [...begin(), ...closed, ended, event]
   }
 
@@ -216,6 +210,13 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     strange: () => (count === 0 ? strangeType : null),
     end: () => (hasReason && !isOver ? stop({ type: 'message_stop' }) : []),
   }
+}
+
+/** Returns the event with the reason of a message that had none: as its last event names it, or by its content. */
+function lateReason(last: Members, hasCalls: boolean, output_tokens: number): Members {
+  const named = reasonIn(last) || reasonIn(membersOf(last['message']))
+  const delta = { stop_reason: named || (hasCalls ? 'tool_use' : 'end_turn'), stop_sequence: null }
+  return { type: 'message_delta', delta, usage: { output_tokens } }
 }
 
 /** Returns the event itself if it closes the block that it names. */
