@@ -54,8 +54,85 @@ const damaged = [
   ['a frame is cut off', anyFrame.subarray(0, 20)],
 ] as const
 
+const delta = (piece: unknown, index = 0): object => ({
+  contentBlockDelta: { contentBlockIndex: index, delta: piece },
+})
+const began = (start: object): object => ({ contentBlockStart: { contentBlockIndex: 1, start } })
+const ended = [stopped('end_turn'), counted]
+const called = (start: object, ...pieces: unknown[]): Uint8Array =>
+  frames(began(start), ...pieces.map((piece) => delta(piece, 1)), stopped('tool_use'), counted)
+
+/** Words, calls and ends of Bedrock in other shapes than those of its API. */
+const shapes: readonly BinaryOddity[] = [
+  bedrock('words are a list of texts', frames(delta({ text: ['Hel', 'lo'] }), ...ended), plain),
+  bedrock('words are an object', frames(delta({ text: { text: 'Hello' } }), ...ended), plain),
+  bedrock('words are an object of unknown members', frames(delta({ text: { x: { y: 1 } } }), ...ended), {
+    problem: 'provider-unreadable',
+  }),
+  bedrock('words are a number', frames(delta({ text: 5 }), ...ended), { text: '5', end: 'stop' }),
+  bedrock('a delta is a text', frames(delta('Hel'), delta('lo'), ...ended), plain),
+  bedrock('words are in content', frames(delta({ content: 'Hello' }), ...ended), plain),
+  bedrock('words are in the start of their block', frames(began({ text: 'Hello' }), ...ended), plain),
+  bedrock('thinking is a text', frames(delta({ reasoningContent: 'hm' }), words, ...ended), plain),
+  bedrock(
+    'thinking is in reasoningText',
+    frames(delta({ reasoningContent: { reasoningText: { text: 'hm' } } }), words, ...ended),
+    plain,
+  ),
+  bedrock(
+    'the input is arguments',
+    called({ toolUse: { toolUseId: 't', name: 'look' } }, { toolUse: { arguments: '{"at":"a"}' } }),
+    one,
+  ),
+  bedrock(
+    'a call is complete in its start',
+    called({ toolUse: { toolUseId: 't', name: 'look', input: { at: 'a' } } }),
+    one,
+  ),
+  bedrock(
+    'a call is complete in its start, as arguments',
+    called({ toolUse: { toolUseId: 't', name: 'look', arguments: { at: 'a' } } }),
+    one,
+  ),
+  bedrock(
+    'a call is a toolCall',
+    called({ toolCall: { id: 't', name: 'look', arguments: '{"at":"a"}' } }),
+    one,
+  ),
+  bedrock(
+    'a call is a tool_use',
+    called({ tool_use: { id: 't', name: 'look' } }, { tool_use: { input: '{"at":"a"}' } }),
+    one,
+  ),
+  bedrock(
+    'a call is complete in a delta',
+    frames(
+      delta({ toolUse: { toolUseId: 't', name: 'look', input: { at: 'a' } } }, 1),
+      stopped('tool_use'),
+      counted,
+    ),
+    one,
+  ),
+  bedrock(
+    'the reason is written with underscores',
+    frames(words, { messageStop: { stop_reason: 'max_tokens' } }, counted),
+    { text: 'Hello', end: 'length' },
+  ),
+  bedrock(
+    'the reason is an object',
+    frames(words, { messageStop: { stopReason: { type: 'max_tokens' } } }, counted),
+    { text: 'Hello', end: 'length' },
+  ),
+  bedrock(
+    'counts of the usage are texts',
+    frames(words, stopped('end_turn'), { metadata: { usage: { inputTokens: '10', outputTokens: '5' } } }),
+    plain,
+  ),
+]
+
 /** Binary streams of Bedrock, and what may come in their place. */
 export const bedrockStreams: readonly BinaryOddity[] = [
+  ...shapes,
   bedrock(
     'an event of an unknown kind comes',
     frames({ hologram: {} }, words, stopped('end_turn'), counted),

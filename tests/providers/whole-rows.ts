@@ -163,6 +163,60 @@ export const wholeMessages: readonly NativeOddity[] = [
     }),
     one,
   ),
+  ofBedrock('the content is a text', converse('Hello'), plain),
+  ofBedrock('a block is a text', converse(['Hel', 'lo']), plain),
+  ofBedrock('the text is a list', converse([{ text: ['Hel', { text: 'lo' }] }]), plain),
+  ofBedrock('the text is an object of unknown members', converse([{ text: { x: { y: 1 } } }]), {
+    problem: 'cannot be read',
+  }),
+  ofBedrock('nothing but a block of an unknown kind comes', converse([{ hologram: { x: 1 } }]), {
+    problem: 'cannot be read',
+  }),
+  ofBedrock(
+    'the message is a text',
+    JSON.stringify({ output: { message: 'Hello' }, stopReason: 'end_turn' }),
+    plain,
+  ),
+  ofBedrock(
+    'the output has the words',
+    JSON.stringify({ output: { text: 'Hello' }, stopReason: 'end_turn' }),
+    plain,
+  ),
+  ofBedrock(
+    'the call has arguments',
+    converse([{ toolUse: { toolUseId: 't1', name: 'look', arguments: '{"at":"a"}' } }], {
+      stopReason: 'tool_use',
+    }),
+    one,
+  ),
+  ofBedrock(
+    'the call is a tool_use',
+    converse([{ type: 'tool_use', id: 't1', name: 'look', input: { at: 'a' } }], { stopReason: 'tool_use' }),
+    one,
+  ),
+  ofBedrock(
+    'the call is a toolCall',
+    converse([{ toolCall: { id: 't1', name: 'look', arguments: { at: 'a' } } }], { stopReason: 'tool_use' }),
+    one,
+  ),
+  ofBedrock(
+    'the reason is written with underscores',
+    converse([{ text: 'Hello' }], { stopReason: undefined, stop_reason: 'max_tokens' }),
+    { text: 'Hello', end: 'length' },
+  ),
+  ofBedrock('the reason is a list', converse([{ text: 'Hello' }], { stopReason: ['max_tokens'] }), {
+    text: 'Hello',
+    end: 'length',
+  }),
+  ofBedrock(
+    'counts of the usage are texts',
+    converse([{ text: 'Hello' }], { usage: { inputTokens: '10', outputTokens: '5' } }),
+    plain,
+  ),
+  ofBedrock('thinking is a text', converse([{ reasoningContent: 'hm' }, { text: 'Hello' }]), {
+    ...plain,
+    thought: 'hm',
+  }),
   ofBedrock('an error replaces the answer', JSON.stringify({ message: 'Too many tokens, please wait' }), {
     problem: 'Too many tokens',
   }),

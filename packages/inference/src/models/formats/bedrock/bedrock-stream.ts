@@ -2,6 +2,7 @@ import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { readJsonQuietly } from '@flotilla/foundation/intake'
 import { excerptOf } from '../answer/answer-frames.ts'
+import { reasonIn } from '../answer/chat-wire.ts'
 import { errorWordsIn } from '../answer/error-in-answer.ts'
 import { unreadable } from '../answer/unreadable.ts'
 import { membersOf, writtenObject } from '../claude/claude-message.ts'
@@ -44,11 +45,10 @@ export function createBedrockStream({ secrets = [] }: { readonly secrets?: reado
 
   function stop(event: Members): Buffer {
     isComplete = true
-    const { stopReason, additionalModelResponseFields } = event
-    const reason = typeof stopReason === 'string' && stopReason !== '' ? stopReason : null
+    const { additionalModelResponseFields } = event
     const sequence = membersOf(membersOf(additionalModelResponseFields)['delta'])['stop_sequence']
     return printFrame('event', 'messageStop', {
-      stopReason: reason ?? (blocks.hasCalls() ? 'tool_use' : 'end_turn'),
+      stopReason: reasonIn(event) || (blocks.hasCalls() ? 'tool_use' : 'end_turn'),
       ...(typeof sequence === 'string'
         ? { additionalModelResponseFields: { delta: { stop_sequence: sequence } } }
         : {}),

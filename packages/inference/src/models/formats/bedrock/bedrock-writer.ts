@@ -5,6 +5,10 @@ import { createAnswerFrames, excerptOf } from '../answer/answer-frames.ts'
 import type { Frame } from '../answer/event-lines.ts'
 import { errorInAnswer } from '../answer/error-in-answer.ts'
 import { wrapped } from '../answer/call-arguments.ts'
+import { callIn, callTypes } from '../answer/call-pieces.ts'
+import { reasonIn } from '../answer/chat-wire.ts'
+import { wordsAt } from '../answer/said-words.ts'
+import { namesOf } from '../answer/strange-content.ts'
 import { unreadable } from '../answer/unreadable.ts'
 import { wireValues } from '../answer/wire-values.ts'
 import { membersOf, writtenObject } from '../claude/claude-message.ts'
@@ -45,17 +49,25 @@ export function createBedrockWriter({ secrets = [] }: { readonly secrets?: reado
 }
 
 function mendedAnswer(answer: Members): Members {
-  const { content } = membersOf(membersOf(answer['output'])['message'])
-  const list = Array.isArray(content) ? (content as unknown[]) : isRecord(content) ? [content] : []
-  const blocks = list.flatMap((block) => mendedBlock(membersOf(block)))
-  const { stopReason } = answer
+  const output = membersOf(answer['output'])
+  const given = blocksOf(output['message'] ?? output)
+  const blocks = given.flatMap((block) => mendedBlock(block))
+  const [first] = given
+  if (blocks.length === 0 && isRecord(first) && Object.keys(first).length > 0)
+    throw unreadable(`a block of ${namesOf(first)}`)
   const hasCalls = blocks.some((block) => 'toolUse' in block)
-  const reason = typeof stopReason === 'string' && stopReason !== '' ? stopReason : null
   return {
     output: { message: { role: 'assistant', content: blocks } },
-    stopReason: reason ?? (hasCalls ? 'tool_use' : 'end_turn'),
+    stopReason: reasonIn(answer) || (hasCalls ? 'tool_use' : 'end_turn'),
     usage: mendedUsage(membersOf(answer['usage'])),
   }
+}
+
+/** Returns the blocks of a message: of its content, or the message itself if it is a text or one block. */
+function blocksOf(message: unknown): readonly unknown[] {
+  const content = isRecord(message) ? (message['content'] ?? message) : message
+  if (Array.isArray(content)) return content
+  return content === null || content === undefined ? [] : [content]
 }
 
 const counts = ['cacheReadInputTokens', 'cacheWriteInputTokens'] as const
@@ -63,7 +75,8 @@ const counts = ['cacheReadInputTokens', 'cacheWriteInputTokens'] as const
 /** Returns the usage with the counts that the package requires. Pure. */
 export function mendedUsage(usage: Members): Members {
   const count = (name: string): number => {
-    const value = usage[name]
+    const given = usage[name]
+    const value = typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : given
     return typeof value === 'number' && Number.isFinite(value) ? value : 0
   }
   const inputTokens = count('inputTokens')
@@ -76,25 +89,44 @@ export function mendedUsage(usage: Members): Members {
   }
 }
 
-function mendedBlock(block: Members): readonly Members[] {
-  const { text, toolUse, reasoningContent, citationsContent } = block
-  if (typeof text === 'string') return [{ text }]
-  if (isRecord(toolUse)) return [{ toolUse: mendedCall(toolUse) }]
-  if (isRecord(reasoningContent)) return mendedThought(reasoningContent)
-  const { content } = membersOf(citationsContent)
-  return (Array.isArray(content) ? (content as unknown[]) : []).flatMap((part) => {
-    const text = membersOf(part)['text']
-    return typeof text === 'string' ? [{ text }] : []
-  })
+function mendedBlock(given: unknown): readonly Members[] {
+  const block = isRecord(given) ? given : { text: given }
+  const call = callOf(block)
+  if (call !== null) return [{ toolUse: mendedCall(call) }]
+  const { reasoningContent, citationsContent } = block
+  if (reasoningContent !== undefined) return mendedThought(thoughtOf(reasoningContent))
+  if (citationsContent !== undefined) return blocksOf(citationsContent).flatMap((part) => mendedBlock(part))
+  const hasText = textNames.some((name) => (block[name] ?? null) !== null)
+  return hasText ? [{ text: wordsAt(block, textNames) }] : []
 }
 
-function mendedCall({ toolUseId, name, input }: Members): Members {
-  const inner = typeof input === 'string' && input !== '' ? writtenObject(input) : input || {}
+/** The names of the words of a block or of a delta. */
+export const textNames = ['text', 'content', 'output_text'] as const
+
+const callNames = ['toolUse', 'toolCall', 'tool_use', 'tool_call', 'functionCall', 'function_call'] as const
+
+/** Returns the call in a block or in the start of one, in the form of any API; null for none. Pure. */
+export function callOf(block: Members): Members | null {
+  const name = callNames.find((one) => isRecord(block[one]))
+  if (name !== undefined) return membersOf(block[name])
+  return callTypes.includes(block['type']) ? block : null
+}
+
+function mendedCall(call: Members): Members {
+  const { input } = call
+  const read = callIn(call)
+  const written = input ?? read?.arguments
+  const inner = typeof written === 'string' && written !== '' ? writtenObject(written) : written || {}
   return {
-    toolUseId: typeof toolUseId === 'string' ? toolUseId : '',
-    name: typeof name === 'string' ? name : '',
-    input: isRecord(inner) ? inner : wrapped(input),
+    toolUseId: read?.id ?? '',
+    name: read?.name ?? '',
+    input: isRecord(inner) ? inner : wrapped(written),
   }
+}
+
+/** Thinking as an object; some gateways write its words alone. */
+function thoughtOf(thought: unknown): Members {
+  return typeof thought === 'string' ? { reasoningText: { text: thought } } : membersOf(thought)
 }
 
 function mendedThought(thought: Members): readonly Members[] {

@@ -1,4 +1,7 @@
+import { callIn } from '../answer/call-pieces.ts'
+import { wordsAt } from '../answer/said-words.ts'
 import { isRecord } from '../empty-answer.ts'
+import { callOf, textNames } from './bedrock-writer.ts'
 import { membersOf } from '../claude/claude-message.ts'
 import type { Members } from '../claude/claude-message.ts'
 
@@ -37,8 +40,8 @@ export function createBlockMender(): BlockMender {
 
   function startCall(contentBlockIndex: number, call: Members): NamedEvent {
     open.add(contentBlockIndex)
-    const { name, toolUseId } = call
-    const toolUse = { toolUseId: freeId(toolUseId), name: typeof name === 'string' ? name : '' }
+    const read = callIn(call)
+    const toolUse = { toolUseId: freeId(read?.id), name: read?.name ?? '' }
     return ['contentBlockStart', { contentBlockIndex, start: { toolUse } }]
   }
 
@@ -51,24 +54,36 @@ export function createBlockMender(): BlockMender {
   }
 
   function start(event: Members): readonly NamedEvent[] {
-    const { toolUse } = membersOf(event['start'])
-    if (!isRecord(toolUse)) return []
+    const given = membersOf(event['start'])
+    const call = callOf(given)
     const index = indexIn(event)
-    return [startCall(index, toolUse), ...input(index, toolUse['input'])]
+    if (call === null) return say(index, given)
+    return [startCall(index, call), ...input(index, inputOf(call))]
+  }
+
+  /** Returns the words of a delta, or of the start of a block. */
+  function say(contentBlockIndex: number, piece: Members): readonly NamedEvent[] {
+    const text = wordsAt(piece, textNames)
+    return text === '' ? [] : [['contentBlockDelta', { contentBlockIndex, delta: { text } }]]
   }
 
   function delta(event: Members): readonly NamedEvent[] {
-    const piece = membersOf(event['delta'])
+    const given = event['delta']
+    const piece = isRecord(given) ? given : { text: given }
     const contentBlockIndex = indexIn(event)
-    const as = (delta: Members): readonly NamedEvent[] => [
-      ['contentBlockDelta', { contentBlockIndex, delta }],
-    ]
-    if (typeof piece['text'] === 'string') return as({ text: piece['text'] })
-    if (piece['toolUse'] !== undefined)
-      return input(contentBlockIndex, membersOf(piece['toolUse'])['input'] ?? piece['toolUse'])
-    const thought = membersOf(piece['reasoningContent'])
-    const name = thoughtNames.find((one) => typeof thought[one] === 'string')
-    return name === undefined ? [] : as({ reasoningContent: { [name]: thought[name] } })
+    const call = callOf(piece)
+    if (call !== null) return callPiece(contentBlockIndex, call)
+    if (piece['toolUse'] !== undefined) return input(contentBlockIndex, piece['toolUse'])
+    const thought = thinkingOf(piece['reasoningContent'])
+    if (thought === null) return say(contentBlockIndex, piece)
+    return [['contentBlockDelta', { contentBlockIndex, delta: { reasoningContent: thought } }]]
+  }
+
+  /** Returns a piece of a call, with a start if it names a call that has not begun. */
+  function callPiece(contentBlockIndex: number, call: Members): readonly NamedEvent[] {
+    const begins = !open.has(contentBlockIndex) && (callIn(call)?.name ?? '') !== ''
+    const start = begins ? [startCall(contentBlockIndex, call)] : []
+    return [...start, ...input(contentBlockIndex, inputOf(call))]
   }
 
   return {
@@ -90,6 +105,19 @@ export function createBlockMender(): BlockMender {
       }
     },
   }
+}
+
+/** Returns the input in a piece of a call, under any of its names. */
+function inputOf(call: Members): unknown {
+  return call['input'] ?? callIn(call)?.arguments
+}
+
+/** Returns a piece of thinking in the form of the API; null for none. */
+function thinkingOf(given: unknown): Members | null {
+  if (typeof given === 'string') return { text: given }
+  const thought = { ...membersOf(given), ...membersOf(membersOf(given)['reasoningText']) }
+  const name = thoughtNames.find((one) => typeof thought[one] === 'string')
+  return name === undefined ? null : { [name]: thought[name] }
 }
 
 /** The kinds of a piece of thinking. */
