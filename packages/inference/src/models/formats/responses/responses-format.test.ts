@@ -35,6 +35,26 @@ test.each(['response.completed', 'response.incomplete', 'response.failed'])(
   },
 )
 
+test.each([
+  ['events have no names', (text: string) => text.replaceAll(/^event: .*\n/gm, '')],
+  ['lines end with CRLF', (text: string) => text.replaceAll('\n', '\r\n')],
+  ['names have no blank before them', (text: string) => text.replaceAll(/^(event|data): /gm, '$1:')],
+  [
+    'the data comes before the name',
+    (text: string) => text.replaceAll(/^(event: .*)\n(data: .*)\n/gm, '$2\n$1\n'),
+  ],
+])('the usage of a stream is read where %s', (_what, odd) => {
+  const text = odd(
+    eventOf('response.created', { response: { id: 'resp_1', usage: null } }) +
+      eventOf('response.output_text.delta', { delta: '"type":"response.completed", "usage"' }) +
+      eventOf('response.completed', { response: { id: 'resp_1', usage } }),
+  )
+  const progress = freshProgress()
+  const parser = createSseParser(progress, rules, responsesFormat.createStreamForm?.())
+  expect(Buffer.from(parser.take(Buffer.from(text)) ?? '').toString()).toBe(text)
+  expect(wholeUsage(progress)).toMatchObject({ promptTokens: 20, completionTokens: 7 })
+})
+
 test('only an event with content, an error or a reason for the end is content', () => {
   const { saysNothing } = responsesFormat
   const message = (text: string) => ({ type: 'message', content: [{ type: 'output_text', text }] })

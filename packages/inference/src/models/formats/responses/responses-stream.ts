@@ -10,17 +10,13 @@ import { responseUsageFrom } from './response-usage.ts'
 
 /** The last event of a stream is one of these. */
 const ends = ['response.completed', 'response.incomplete', 'response.failed']
-const endStarts = ends.map((end) => Buffer.from(`event: ${end}\n`))
 
 /** Reads the usage from the last event of a stream of the Responses API. All bytes are forwarded unchanged. */
 export const responsesStream: StreamForm = {
   // Each last event has the usage, also as null.
   endMark: Buffer.from('"usage"'),
-  isEnd: (data, from, end) =>
-    endStarts.some(
-      (start) =>
-        end - from >= start.length && data.compare(start, 0, start.length, from, from + start.length) === 0,
-    ),
+  // Few events name a usage, so that each of them can be parsed; its type is also there without a name of the event.
+  isEnd: (data, from, end) => ends.some((one) => one === parsedData(data.subarray(from, end))?.['type']),
   tell(event, progress) {
     const response = parsedData(event)?.['response']
     if (isRecord(response)) progress.usage = responseUsageFrom(response['usage']) ?? progress.usage
