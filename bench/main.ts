@@ -24,6 +24,7 @@ import { modelGatewayBench } from './model-gateway.ts'
 import { memoryBench } from './memory.ts'
 import { mindFootprintBench } from './mind-footprint.ts'
 import { moneyBench } from './money.ts'
+import { patternsBench } from './patterns.ts'
 import { policyBench } from './policy.ts'
 import { runsBench } from './runs.ts'
 import { promptCacheBench } from './prompt-cache.ts'
@@ -44,6 +45,7 @@ const benches: readonly Bench[] = [
   egressBench,
   inspectionBench,
   policyBench,
+  patternsBench,
   memoryBench,
   mindFootprintBench,
   moneyBench,

@@ -44,6 +44,7 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
   const wordCount = Math.floor(takers.length / wordBits) + 1
   const loops = loopsOf(tokens, wordCount)
   const { maskOf, masksMax: rows } = createMasks(takers, wordCount)
+  const hasSegments = tokens.some(({ kind }) => kind === 'segments')
   const lastWord = Math.floor(takers.length / wordBits)
   const lastBit = 1 << (takers.length % wordBits)
 
@@ -61,17 +62,21 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
         const code = text.charCodeAt(at)
         const mask = maskOf(code)
         const isSlash = code === slash
+        const staying = isSlash ? loops.across : loops.either
         let carry = 0
         let alive = 0
         for (let word = 0; word < wordCount; word++) {
           const state = states[word] ?? 0
-          const waiting = (armed[word] = (armed[word] ?? 0) | (state & (loops.segments[word] ?? 0)))
           const taken = state & (mask[word] ?? 0)
-          const stays = state & ((loops.across[word] ?? 0) | (isSlash ? 0 : (loops.within[word] ?? 0)))
-          const reached = (taken << 1) | carry | stays | (isSlash ? waiting : 0)
+          let reached = (taken << 1) | carry | (state & (staying[word] ?? 0))
           carry = taken >>> (wordBits - 1)
+          if (hasSegments) {
+            const waiting = (armed[word] = (armed[word] ?? 0) | (state & (loops.segments[word] ?? 0)))
+            if (isSlash) reached |= waiting
+            alive |= waiting
+          }
           next[word] = reached
-          alive |= reached | waiting
+          alive |= reached
         }
         steps += wordCount
         if (alive === 0) return { matches: false, steps }
@@ -88,14 +93,17 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
 function loopsOf(tokens: readonly Token[], wordCount: number) {
   const loops = {
     across: new Int32Array(wordCount),
-    within: new Int32Array(wordCount),
+    /** Across `/` or not: where a state stays at any other character. */
+    either: new Int32Array(wordCount),
     segments: new Int32Array(wordCount),
   }
   let state = 0
   for (const token of tokens) {
     if (token.kind === 'segments') setBit(loops.segments, state)
-    else if (token.kind === 'many') setBit(token.crossesSlash ? loops.across : loops.within, state)
-    else state++
+    else if (token.kind === 'many') {
+      setBit(loops.either, state)
+      if (token.crossesSlash) setBit(loops.across, state)
+    } else state++
   }
   return loops
 }
@@ -118,7 +126,19 @@ function createMasks(takers: readonly Token[], wordCount: number): CharacterMask
   if (others.length === 0)
     return { maskOf: (code) => literals.get(code) ?? none, masksMax: literals.size + 1 }
   const known = new Map<number, Int32Array>()
-  const maskOf = (code: number) => {
+  /** The masks of the last two characters, since a look into the map costs as much as three words of states. */
+  const last = { code: -1, mask: none }
+  const lastButOne = { code: -1, mask: none }
+  const maskOf = (code: number): Int32Array => {
+    if (last.code === code) return last.mask
+    const mask = lastButOne.code === code ? lastButOne.mask : madeMask(code)
+    lastButOne.code = last.code
+    lastButOne.mask = last.mask
+    last.code = code
+    last.mask = mask
+    return mask
+  }
+  const madeMask = (code: number): Int32Array => {
     const cached = known.get(code)
     if (cached !== undefined) return cached
     const mask = Int32Array.from(literals.get(code) ?? none)

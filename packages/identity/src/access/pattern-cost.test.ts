@@ -27,7 +27,24 @@ const anyKey = fc.array(fc.constantFrom('a', 'b', 'a/', 'b/'), { minLength: 1, m
       .slice(0, keyMaxChars - 1)}a`,
 )
 
+/**
+ * No accepted pattern costs more than 20 microseconds on the longest key. Time depends on the machine, so the test
+ * counts steps, each the work on one word of states: about ten operations on integers without a loop, an allocation or
+ * a branch that depends on the pattern.
+ *
+ * - A pattern has at most 200 characters, so at most 201 states and 7 words of 32 bits.
+ * - Each of the at most 512 characters of a key costs one step for each word: at most 3,584 steps.
+ * - 20 microseconds are 5.6 nanoseconds for each step, which is about 17 cycles of a processor of 3 GHz.
+ *
+ * `npm run bench -- patterns` measures the time beside the floor of one read of the key.
+ */
+const stepsMax = wordsMax * keyMaxChars
+
 describe('the cost of a pattern at its bound on the longest key', () => {
+  test('the bounds of patterns and keys allow as many steps as fit into the time', () => {
+    expect([entryMaxChars, keyMaxChars, wordsMax, stepsMax]).toEqual([200, 512, 7, 3584])
+  })
+
   test.each(['key', 'credential'] as const)(
     'matching %s takes a fixed number of steps per character',
     (kind) => {
