@@ -69,6 +69,7 @@ const security = [
   'list-flood',
   'loop-flood',
   'mesh-secret',
+  'model-flood',
   'own-addresses',
 ].map((name) => `tests/security/${name}.test.ts`)
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { connect, createServer as createTcpServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { headers } from '@flotilla/protocol/headers'
 import { mcpAgentEndpoints } from '@flotilla/protocol/mcp-api'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
@@ -10,6 +11,9 @@ import type { AgentAtWork } from '../support/agent-at-work.ts'
 import { cutOff, longPartMax, startFloodedMesh } from '../support/flooded-mesh.ts'
 import type { Flood, FloodedMesh } from '../support/flooded-mesh.ts'
 import { httpCall } from '../support/http-call.ts'
+
+/** The mesh decides the requests to it; it cannot be reached. */
+const inspectedHost = '127.0.0.2'
 
 let flooded: FloodedMesh
 let hostile: Server
@@ -56,7 +60,10 @@ beforeAll(async () => {
   port = (hostile.address() as AddressInfo).port
   flooded = await startFloodedMesh({
     settings: {
-      egress: { allowed_private: [`127.0.0.1:${port}`] },
+      egress: {
+        allowed_private: [`127.0.0.1:${port}`, `${inspectedHost}:443`],
+        inspected_hosts: [inspectedHost],
+      },
       agents: Object.fromEntries(
         floods.map((_, index) => [`flooder-${index}`, { models: ['scripted/works', 'hostile/m'] }]),
       ),
@@ -132,6 +139,10 @@ const floods: readonly Flood[] = [
       ),
   },
   {
+    what: 'requests to inspected hosts whose bodies come in chunks of one byte',
+    call: toInspectedHost,
+  },
+  {
     what: 'answers of a provider in chunks of one byte',
     call: (by) =>
       httpCall({
@@ -181,6 +192,42 @@ function throughProxy(
   const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   const basic = `proxy-authorization: Basic ${Buffer.from(user).toString('base64')}`
   return exchanged(Number(proxyPort), Buffer.concat([Buffer.from(`${head}\r\n${basic}\r\n\r\n`), rest]))
+}
+
+/** Sends a request through the tunnel to an inspected host, in which the mesh serves TLS itself. */
+function toInspectedHost(by: AgentAtWork): Promise<{ readonly status: number }> {
+  const { port: proxyPort, username, password } = new URL(by.environment['HTTP_PROXY'] ?? '')
+  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const body = inChunksOfOneByte('', 'x', 100_000)
+  const from = body.indexOf('\r\n\r\n') + 4
+  return new Promise((resolve) => {
+    const socket = connect(Number(proxyPort), '127.0.0.1', () => {
+      socket.write(
+        `CONNECT ${inspectedHost}:443 HTTP/1.1\r\nproxy-authorization: Basic ${Buffer.from(user).toString('base64')}\r\n\r\n`,
+      )
+    })
+    socket.on('error', () => {})
+    socket.once('data', (head) => {
+      const status = /^HTTP\/1\.1 (\d+)/.exec(head.toString('latin1'))?.[1]
+      if (status !== '200') return resolve({ status: Number(status) })
+      // The test does not trust the authority of the fleet, and sends nothing that is secret.
+      const inner = connectTls({ socket, rejectUnauthorized: false }, () => {
+        inner.write(
+          Buffer.concat([
+            Buffer.from(
+              `POST / HTTP/1.1\r\nhost: ${inspectedHost}\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n`,
+            ),
+            body.subarray(from),
+          ]),
+        )
+      })
+      let received = ''
+      inner.on('data', (piece: Buffer) => (received = `${received}${piece.toString('latin1')}`.slice(0, 20)))
+      inner.on('error', () => {})
+      inner.on('close', () => resolve({ status: Number(/^HTTP\/1\.1 (\d+)/.exec(received)?.[1] ?? cutOff) }))
+    })
+    socket.on('close', () => resolve({ status: cutOff }))
+  })
 }
 
 /** The status with which a server answers some bytes. */

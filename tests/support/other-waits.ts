@@ -1,0 +1,59 @@
+import { fork } from 'node:child_process'
+import { join } from 'node:path'
+import { pinnedNode, repositoryRoot } from './mesh-process.ts'
+
+/** How long others waited for each of their calls, in milliseconds. */
+export interface Waits {
+  readonly agent: readonly number[]
+  readonly person: readonly number[]
+}
+
+/** The pause between two calls of others, in milliseconds. */
+const beatMs = 10
+
+interface BeatCall {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export interface Beat {
+  /** Calls as a second agent and as a person until `isEnough` of the number of calls; returns how long each waited. */
+  during(isEnough: (beats: number) => boolean): Promise<Waits>
+  close(): void
+}
+
+/** Starts a process that calls in a steady beat. */
+export function openBeat(calls: { readonly agent: BeatCall; readonly person: BeatCall }): Beat {
+  const program = join(repositoryRoot, 'tests', 'support', 'steady-beat.mjs')
+  const child = fork(program, [JSON.stringify({ calls, beatMs })], { execPath: pinnedNode })
+  return {
+    during: (isEnough) =>
+      new Promise<Waits>((resolve, reject) => {
+        const end = (code: number | null) => reject(new Error(`the calls of others ended with ${code}`))
+        child.once('exit', end)
+        const listen = (said: { readonly beats?: number; readonly waits?: Waits }) => {
+          if (said.waits !== undefined) {
+            child.off('message', listen)
+            child.off('exit', end)
+            resolve(said.waits)
+          } else if (isEnough(said.beats ?? 0)) child.send('stop')
+        }
+        child.on('message', listen)
+        child.send('start')
+      }),
+    close: () => void child.kill(),
+  }
+}
+
+/** The 99th percentile. */
+const late = (waits: readonly number[]): number =>
+  waits.toSorted((one, other) => one - other)[Math.ceil(waits.length * 0.99) - 1] ?? 0
+
+/** How long others waited before a flood and in it, as text. */
+export function waitWords(quiet: Waits, flooded: Waits): string {
+  const words = (who: keyof Waits, name: string) => {
+    const [before, during] = [quiet[who], flooded[who]].map((waits) => Math.round(late(waits)))
+    return `${name} ${before} ms before and ${during} ms in it (${flooded[who].length} calls)`
+  }
+  return `99th percentile of waits: ${words('agent', 'another agent')}, ${words('person', 'a person')}`
+}
