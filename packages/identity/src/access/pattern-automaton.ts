@@ -52,6 +52,7 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
     wordsPerCharacter: wordCount,
     bytesMax: (rows + 3) * (wordCount * Int32Array.BYTES_PER_ELEMENT + tableBytes),
     run(text) {
+      const { across, either, segments } = loops
       let states = new Int32Array(wordCount)
       let next = new Int32Array(wordCount)
       /** Reached states that have a `**` with its slash: after every later slash, each is reached again. */
@@ -62,7 +63,7 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
         const code = text.charCodeAt(at)
         const mask = maskOf(code)
         const isSlash = code === slash
-        const staying = isSlash ? loops.across : loops.either
+        const staying = isSlash ? across : either
         let carry = 0
         let alive = 0
         for (let word = 0; word < wordCount; word++) {
@@ -71,7 +72,9 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
           let reached = (taken << 1) | carry | (state & (staying[word] ?? 0))
           carry = taken >>> (wordBits - 1)
           if (hasSegments) {
-            const waiting = (armed[word] = (armed[word] ?? 0) | (state & (loops.segments[word] ?? 0)))
+            const before = armed[word] ?? 0
+            const waiting = before | (state & (segments[word] ?? 0))
+            if (waiting !== before) armed[word] = waiting
             if (isSlash) reached |= waiting
             alive |= waiting
           }
@@ -124,21 +127,9 @@ function createMasks(takers: readonly Token[], wordCount: number): CharacterMask
   }
   const none = new Int32Array(wordCount)
   if (others.length === 0)
-    return { maskOf: (code) => literals.get(code) ?? none, masksMax: literals.size + 1 }
+    return { maskOf: rememberingLast((code) => literals.get(code) ?? none), masksMax: literals.size + 1 }
   const known = new Map<number, Int32Array>()
-  /** The masks of the last two characters, since a look into the map costs as much as three words of states. */
-  const last = { code: -1, mask: none }
-  const lastButOne = { code: -1, mask: none }
   const maskOf = (code: number): Int32Array => {
-    if (last.code === code) return last.mask
-    const mask = lastButOne.code === code ? lastButOne.mask : madeMask(code)
-    lastButOne.code = last.code
-    lastButOne.mask = last.mask
-    last.code = code
-    last.mask = mask
-    return mask
-  }
-  const madeMask = (code: number): Int32Array => {
     const cached = known.get(code)
     if (cached !== undefined) return cached
     const mask = Int32Array.from(literals.get(code) ?? none)
@@ -148,7 +139,23 @@ function createMasks(takers: readonly Token[], wordCount: number): CharacterMask
     return mask
   }
   // Counts one mask for the token of each set, which stays in memory and is no longer than the set's text.
-  return { maskOf, masksMax: literals.size + 1 + masksMax + others.length }
+  return { maskOf: rememberingLast(maskOf), masksMax: literals.size + 1 + masksMax + others.length }
+}
+
+/** Remembers the masks of the last two characters, since a look into a map costs as much as three words of states. */
+function rememberingLast(maskOf: CharacterMasks['maskOf']): CharacterMasks['maskOf'] {
+  let [code, codeBefore] = [-1, -1]
+  let mask: Int32Array = new Int32Array()
+  let maskBefore = mask
+  return (asked) => {
+    if (asked === code) return mask
+    const found = asked === codeBefore ? maskBefore : maskOf(asked)
+    codeBefore = code
+    maskBefore = mask
+    code = asked
+    mask = found
+    return found
+  }
 }
 
 interface CharacterMasks {
