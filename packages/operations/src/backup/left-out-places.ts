@@ -1,6 +1,6 @@
 /** An entry of a home that no backup contains, by choice. */
 export interface LeftOutPlace {
-  /** Its path below the home; `*` stands for any characters but a slash. */
+  /** Its path below the home; `*` matches any characters but a slash. */
   readonly path: string
   readonly why: string
 }
