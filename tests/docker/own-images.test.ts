@@ -6,6 +6,11 @@ import * as z from 'zod'
 import { unlessStatus } from '../../packages/fleet/src/sandbox/docker/unless-status.ts'
 import { followEngine } from '../../packages/fleet/src/sandbox/image/engine-images.ts'
 import { tarArchive, tarFile } from '../../packages/fleet/src/sandbox/tar-archive.ts'
+import { agentImageEndpoints } from '@flotilla/protocol/agent-image'
+import { aCassette, says } from '../support/cassettes.ts'
+import { startMeshForTest } from '../support/mesh-process.ts'
+import { patient } from '../support/patience.ts'
+import { runInside } from './harness-fleet.ts'
 import { attackWalls } from './attack-walls.ts'
 import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
 
@@ -181,6 +186,42 @@ withEngine(
         before,
       )
     })
+
+    it(
+      'a mesh tests it before it is set, and the next run of the agent is in it',
+      { timeout: patient(600_000) },
+      async () => {
+        const mesh = await startMeshForTest({
+          runtime: 'docker',
+          cassettes: { idle: aCassette({ when: 'nothing', turns: [says('Nothing.')] }) },
+        })
+        await mesh.createWorker('builder')
+        const set = (image: string | null) =>
+          mesh.call(agentImageEndpoints.setAgentImage, {
+            params: { id: 'builder' },
+            body: { image },
+            timeoutMs: patient(300_000),
+          })
+        const tool = '#!/bin/sh\necho from the owner\n'
+        const base = await debian()
+        const { reference, name } = await build([`FROM ${base}`, 'COPY tool /usr/bin/own-tool'], { tool })
+        const inAgent = () => runInside(mesh, 'builder', 'own-tool || echo absent')
+        expect(await inAgent()).toContain('absent')
+        expect((await set(name)).status).toBe(400)
+        const shell = await build([`FROM ${base}`, 'RUN rm -f /bin/sh /usr/bin/sh /bin/dash || true'])
+        const refused = await set(shell.reference)
+        expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('cannot run /bin/sh')])
+        expect(await inAgent()).toContain('absent')
+        expect((await set(reference)).json()).toEqual({
+          agent_id: 'builder',
+          set_at: 'builder',
+          image: reference,
+        })
+        expect(await inAgent()).toContain('from the owner')
+        expect((await set(null)).status).toBe(200)
+        expect(await inAgent()).toContain('absent')
+      },
+    )
 
     it('an image for another architecture is refused before its files are read', async () => {
       const plain = { uid: 0, mode: 0o644 }
