@@ -1,6 +1,6 @@
 import { plainHost } from '@flotilla/identity/policy'
 import type { EffectDetails } from '@flotilla/identity/policy'
-import { decidedMethod } from '../egress/index.ts'
+import { decidedRequest } from '../egress/index.ts'
 
 /** The effect of a program's request to an inspected host, as the policy decides it. Pure. */
 export function inspectedEffect(
@@ -13,12 +13,12 @@ export function inspectedEffect(
   },
   credentials: readonly string[],
 ): EffectDetails {
+  // The path as it is sent: a URL parser would resolve dots and read a second slash as a host.
+  const path = request.path.split('?', 1)[0] ?? '/'
   return {
     tool: 'connect',
-    method: decidedMethod(request.method, request.headers),
+    ...decidedRequest({ method: request.method, path }, request.headers),
     host: plainHost(request.host),
-    // The path as it is sent: a URL parser would resolve dots and read a second slash as a host.
-    path: request.path.split('?', 1)[0] ?? '/',
     credentials,
   }
 }

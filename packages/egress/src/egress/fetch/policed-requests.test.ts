@@ -75,6 +75,22 @@ describe('a request under a policy', () => {
     expect(await send('/other', { method: 'POST' })).toMatchObject({ body: 'deleted' })
   })
 
+  test.each(['X-Original-URL', 'x-rewrite-url', 'X_Original_URL', 'X-Original-URI'])(
+    'a path that the header %s may replace is decided as a hidden one, also after a redirect',
+    async (name) => {
+      const { web, send } = await aRoom(rule('{ path: /admin/** }', 'deny'), (request, response) =>
+        request.url === '/moved'
+          ? void response.writeHead(307, { location: '/to' }).end()
+          : void response.end('ok'),
+      )
+      const headers = { [name]: '/admin/users' }
+      await expect(send('/other', { headers })).rejects.toMatchObject({ code: 'policy-denied' })
+      await expect(send('/moved', { headers })).rejects.toMatchObject({ code: 'policy-denied' })
+      expect(web.requests).toEqual([])
+      expect(await send('/other')).toMatchObject({ body: 'ok' })
+    },
+  )
+
   test('is refused by a rule about a credential that it carries', async () => {
     const { web, send } = await aRoom(rule('{ credential: TOKEN }', 'deny'), ok)
     await expect(send('/', { headers: { 'x-key': '$CRED{token}' } })).rejects.toMatchObject({

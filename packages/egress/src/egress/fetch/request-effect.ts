@@ -7,10 +7,11 @@ import type { PinnedFetch, PinnedRequest } from './pinned-fetch.ts'
 
 /** Returns what a request of `http_request` would do, from its address with handles. Problem `bad-request`. Pure. */
 export function requestEffect(request: HandledRequest & { readonly method: string }): EffectDetails {
+  const at = effectAt(addressOf(request.url), request.method)
   return {
     tool: 'http_request',
-    ...effectAt(addressOf(request.url), request.method),
-    method: decidedMethod(request.method, Object.keys(request.headers)),
+    ...at,
+    ...decidedRequest(at, Object.keys(request.headers)),
     // A credential within the path is filled in later, so rules about the path cannot see all of it.
     ...(handleNames(request.url.split('?', 1)[0] ?? '').length === 0 ? {} : { path: null }),
     credentials: namesInRequest(request),
@@ -29,14 +30,23 @@ export type PolicedRequest = PinnedRequest & {
 }
 
 /**
- * The method that a rule decides about: null, which is hidden, if a header may replace it at the server. `headers` has
- * names, or names and values in turn. Pure.
+ * The method and path that a rule decides about: null, which is hidden, if a header may replace it at the server. Some
+ * servers read `_` in names of headers as `-`. `headers` has names, or names and values in turn. Pure.
  */
-export function decidedMethod(method: string, headers: readonly string[]): string | null {
-  return headers.some((name) => /^x-(?:http-)?method(?:-override)?$/i.test(name))
-    ? null
-    : method.toUpperCase()
+export function decidedRequest(
+  request: { readonly method: string; readonly path: string },
+  headers: readonly string[],
+): { readonly method: string | null; readonly path: string | null } {
+  const names = headers.map((name) => name.replaceAll('_', '-'))
+  return {
+    method: names.some((name) => methodHeader.test(name)) ? null : request.method.toUpperCase(),
+    path: names.some((name) => pathHeader.test(name)) ? null : request.path,
+  }
 }
+
+const methodHeader = /^x-(?:http-)?method(?:-override)?$/i
+/** Servers behind a rewriting proxy take the path from these, such as those of IIS and of Symfony. */
+const pathHeader = /^x-(?:original|rewrite|override)-(?:url|uri|path)$/i
 
 /**
  * Returns the agent's fetch, which also asks the policy about each redirect: a rule about its target holds however the
@@ -52,10 +62,11 @@ export function policedFetch(
     if (request !== first) {
       // A redirect within the origin keeps the headers, and with them the credentials.
       const credentials = request.url.origin === first.url.origin ? first.credentials : []
+      const at = effectAt(request.url, request.method)
       const details = {
         tool: first.tool,
-        ...effectAt(request.url, request.method),
-        method: decidedMethod(request.method, Object.keys(request.headers)),
+        ...at,
+        ...decidedRequest(at, Object.keys(request.headers)),
         credentials,
       }
       deps.checkEffect.requireAllowed(caller, details, 'request the target of this redirect by itself')

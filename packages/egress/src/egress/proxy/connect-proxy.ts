@@ -5,7 +5,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { linkedAgentOf, requestsInChunks } from '@flotilla/identity/http'
 import type { Log } from '@flotilla/foundation/platform'
-import { decidedMethod } from '../fetch/request-effect.ts'
+import { decidedRequest } from '../fetch/request-effect.ts'
 import { forwardAbsolute } from './forward-absolute.ts'
 import type { OpenTunnel } from './open-tunnel.ts'
 import type { Tunnels } from './tunnels.ts'
@@ -122,10 +122,10 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
       const tunnelTarget = {
         destination: target.destination,
         protocol: 'http:',
-        sent: {
-          method: decidedMethod(request.method ?? 'GET', request.rawHeaders),
-          path: target.url.pathname,
-        },
+        sent: decidedRequest(
+          { method: request.method ?? 'GET', path: target.url.pathname },
+          request.rawHeaders,
+        ),
       } as const
       const checked = await deps.openTunnel(identity, tunnelTarget, gone.signal)
       try {

@@ -24,7 +24,7 @@ export type OpenTunnel = (
     readonly destination: Destination
     readonly protocol: 'http:' | 'https:'
     /** What will be sent, for the policy; a tunnel hides both, and a header may replace the method. */
-    readonly sent?: { readonly method: string | null; readonly path: string }
+    readonly sent?: { readonly method: string | null; readonly path: string | null }
     /** True if each request on the connection is decided by itself, so that rules about requests wait for it. */
     readonly isInspected?: boolean
   },

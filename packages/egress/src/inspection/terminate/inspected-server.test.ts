@@ -171,7 +171,7 @@ describe('attacks on an inspected connection', () => {
     expect(requests).toEqual([])
   })
 
-  test.each([
+  test.each<readonly [string, (at: string) => string, string]>([
     ['another host', (at: string) => `GET / HTTP/1.1\r\nHost: evil.test${at}\r\n\r\n`, 'destination-refused'],
     ['another port', () => `GET / HTTP/1.1\r\nHost: code.test:1\r\n\r\n`, 'destination-refused'],
     ['no port', () => `GET / HTTP/1.1\r\nHost: code.test\r\n\r\n`, 'destination-refused'],
@@ -258,6 +258,65 @@ describe('attacks on an inspected connection', () => {
       (at: string) => `GET / HTTP/1.1\r\nHost: code.test${at}\r\nHost: evil.test\r\n\r\n`,
       'bad-request',
     ],
+    ...[
+      'Transfer-Encoding: chunked, identity',
+      'Transfer-Encoding: identity',
+      'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity',
+      'Transfer-Encoding: \x0bchunked',
+      'Transfer-Encoding:\n chunked',
+      'Content-Length: 5, 5',
+      'Content-Length: +5',
+      'Content-Length: 0x5',
+      'Content-Length: 5 5',
+      'X-A\0: b',
+      'X-A: b\0c',
+      ' X-A: b',
+    ].map(
+      (header) =>
+        [
+          JSON.stringify(header),
+          (at: string) => `POST / HTTP/1.1\r\nHost: code.test${at}\r\n${header}\r\n\r\n0\r\n\r\n`,
+          'bad-request',
+        ] as const,
+    ),
+    ['a version without headers', () => 'GET /\r\n\r\n', 'bad-request'],
+    [
+      'chunks in HTTP/1.0',
+      (at: string) =>
+        `POST / HTTP/1.0\r\nHost: code.test${at}\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n`,
+      'bad-request',
+    ],
+    [
+      'a method in small letters',
+      (at: string) => `delete / HTTP/1.1\r\nHost: code.test${at}\r\n\r\n`,
+      'bad-request',
+    ],
+    [
+      'a path in backslashes',
+      (at: string) => `GET \\admin HTTP/1.1\r\nHost: code.test${at}\r\n\r\n`,
+      'bad-request',
+    ],
+    [
+      'a host with a path',
+      (at: string) => `GET / HTTP/1.1\r\nHost: code.test${at}/evil\r\n\r\n`,
+      'destination-refused',
+    ],
+    [
+      'a host in other digits',
+      () => 'GET / HTTP/1.1\r\nHost: ｃｏｄｅ.test.evil\r\n\r\n',
+      'destination-refused',
+    ],
+    [
+      'a host below it',
+      (at: string) => `GET / HTTP/1.1\r\nHost: a.code.test${at}\r\n\r\n`,
+      'destination-refused',
+    ],
+    ['a port with a sign', () => 'GET / HTTP/1.1\r\nHost: code.test:+443\r\n\r\n', 'destination-refused'],
+    [
+      'an address above the maximum',
+      (at: string) => `GET /${'a'.repeat(9000)} HTTP/1.1\r\nHost: code.test${at}\r\n\r\n`,
+      'bad-request',
+    ],
     ['no host', () => 'GET / HTTP/1.1\r\n\r\n', 'bad-request'],
     ['HTTP/2 without negotiation', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'bad-request'],
   ])('%s is refused, and nothing reaches the server', async (_what, textOf, code) => {
@@ -273,6 +332,39 @@ describe('attacks on an inspected connection', () => {
     const one = `GET /a HTTP/1.1\r\nHost: ${target}\r\n\r\n`
     await proxy.send(target, one.repeat(3))
     expect(requests.length).toBeLessThanOrEqual(1)
+  })
+
+  test.each(['CODE.Test', 'code.test.'])('the host written as %s is that of the connection', async (name) => {
+    const { proxy, site, target, requests } = await aPair()
+    await proxy.send(target, `GET / HTTP/1.1\r\nHost: ${name}:${site.port}\r\nConnection: close\r\n\r\n`)
+    for (const { headers } of requests) expect(headers.host).toBe(target)
+  })
+
+  test.each(['TLSv1', 'TLSv1.1'] as const)(
+    'a client of %s gets nothing to the server',
+    async (maxVersion) => {
+      const { proxy, target, requests } = await aPair()
+      await expect(
+        proxy.open(target, { minVersion: 'TLSv1', maxVersion, ciphers: 'DEFAULT@SECLEVEL=0' }),
+      ).rejects.toThrow()
+      expect(requests).toEqual([])
+    },
+  )
+
+  test('a client without a name in TLS, or with an address, gets nothing of another host', async () => {
+    const { proxy, target, requests } = await aPair()
+    const client = await proxy.open(target, { servername: '' }).catch(() => null)
+    client?.write('GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n')
+    client?.destroy()
+    expect(requests).toEqual([])
+  })
+
+  test('bytes behind a chunked body are no second request', async () => {
+    const { proxy, target, requests } = await aPair()
+    const body = '5;a="b"\r\nhello\r\n0\r\nX-T: a\r\n\r\n'
+    const head = `POST /a HTTP/1.1\r\nHost: ${target}\r\nTransfer-Encoding: chunked\r\n\r\n`
+    await proxy.send(target, `${head}${body}GET /smuggled HTTP/1.1\r\nHost: ${target}\r\n\r\n`)
+    expect(requests.filter(({ url }) => url === '/smuggled')).toEqual([])
   })
 
   test('a client that offers HTTP/2 and HTTP/1.1 gets HTTP/1.1', async () => {
