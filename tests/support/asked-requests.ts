@@ -22,7 +22,7 @@ cases:
   - { agent: sender, method: POST,   url: 'https://shop.example/1', expect: ask }
 `
 
-/** A mesh whose agent `sender` sends a POST to `/NAME` when it is told "send NAME", which a rule asks for. */
+/** A mesh whose agent `sender` sends a POST to `/NAME` when it gets the message "send NAME", which a rule asks for. */
 export async function startAskedRequests() {
   const web = await startWebServer((_request, response) => response.writeHead(201).end('ordered'))
   const address = `127.0.0.1:${web.port}`

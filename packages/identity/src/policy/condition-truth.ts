@@ -95,7 +95,7 @@ export function createConditionCompiler(): (node: ASTNode) => CompiledCondition 
   }
 
   function compared(name: string, [leftNode, rightNode]: readonly [ASTNode, ASTNode], use: Use): Truth {
-    const test = comparisons[name as keyof typeof comparisons] as (left: Value, right: Value) => boolean
+    const test = comparisons[name as keyof typeof comparisons] as (a: Value, b: Value) => boolean
     const [left, right] = [termOf(leftNode), termOf(rightNode)]
     const among = searchFor(name, leftNode, rightNode)
     // Most are comparisons with a literal.
@@ -137,13 +137,14 @@ export function createConditionCompiler(): (node: ASTNode) => CompiledCondition 
     return shared(searches, serialize(searched), () => createTextSearch(term.valuesOf))(text)
   }
 
-  const termOf = (node: ASTNode): Term =>
-    shared(terms, serialize(node), () => {
+  function termOf(node: ASTNode): Term {
+    return shared(terms, serialize(node), () => {
       const { usesPath, valuesOf: compute } = makeTerm(node)
       // The values of a literal are the same for all effects.
       const valuesOf = node.op === 'value' ? compute : remembered(compute)
       return { usesPath, valuesOf, extremesOf: extremesOf(valuesOf) }
     })
+  }
 
   function makeTerm(node: ASTNode): MadeTerm {
     if (node.op === 'value') {
