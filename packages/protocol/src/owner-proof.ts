@@ -25,6 +25,7 @@ export const provedRoutes: ReadonlySet<string> = new Set([
   'DELETE /api/agents/{id}',
   'DELETE /api/agents/{id}/memory/{fact}',
   'PUT /api/agents/{id}/harness',
+  'PUT /api/agents/{id}/image',
   'PUT /api/agents/{id}/packages',
   'DELETE /api/projects/{name}',
   'POST /api/journal/accept',

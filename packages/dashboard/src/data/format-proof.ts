@@ -10,6 +10,8 @@ export const proofWords = {
   agentEdit: 'The agent may do more or less from now on. You can undo this for half an hour, under Changes.',
   setAgentHarness:
     'The next run of the agent is driven by this program, in its container. You can change it at any time.',
+  setAgentImage:
+    'The next run of the agent uses the programs of this image. You can use the image of every agent again at any time.',
   setAgentPackages:
     'The next run of the agent uses an image with these packages. You can replace the list at any time.',
   changeUndo:
