@@ -1,3 +1,4 @@
+import { packagesApprovalKind, sizeApprovalKind } from '@flotilla/protocol/resource-requests-api'
 import { describe, expect, test } from 'vitest'
 import { effectDigest } from './equal-effects.ts'
 
@@ -59,4 +60,19 @@ describe('every argument that determines an effect', () => {
     for (const name of Object.keys(args))
       expect(effectDigest(kind, { ...args, [name]: 'x' })).not.toBe(digest)
   })
+})
+
+describe('requests for packages and sizes', () => {
+  test.each([
+    ['request for packages', packagesApprovalKind, ['agent_id', 'packages', 'list_key', 'lock_sha256']],
+    ['request for a size', sizeApprovalKind, ['agent_id', 'from', 'to']],
+  ] as const)(
+    'a %s is equal if each argument of the effect is, whatever the reason is',
+    (_what, kind, names) => {
+      const args = Object.fromEntries(names.map((name) => [name, name]))
+      const digest = effectDigest(kind, { ...args, reason: 'one' })
+      expect(effectDigest(kind, { ...args, reason: 'two' })).toBe(digest)
+      for (const name of names) expect(effectDigest(kind, { ...args, [name]: 'other' })).not.toBe(digest)
+    },
+  )
 })
