@@ -25,7 +25,8 @@ function aCheck(text: string, asked: string[] = []) {
     clock,
     log: silentLog,
     use: {
-      note: (agentId, { tool }, { verdict, rule }) => noted.push(`${agentId} ${tool} ${verdict} ${rule}`),
+      note: (agentId, { details: { tool } }, { verdict, rule }) =>
+        noted.push(`${agentId} ${tool} ${verdict} ${rule}`),
     },
   })
   return { check, journal, noted, clock }

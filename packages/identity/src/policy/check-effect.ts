@@ -148,7 +148,7 @@ export function createCheckEffect(deps: {
     const { verdict, rule } = decision
     // The request of an approved effect was counted when it was asked for.
     if (isApproved && verdict === 'ask' && instead === undefined) return decision
-    deps.use.note(caller.agentId, details, decision, origins)
+    deps.use.note(caller.agentId, { details, originsOf: origins }, decision)
     const actor = actorOf(caller)
     if (verdict === 'deny' || (verdict === 'ask' && instead !== undefined))
       return refuse(actor, { details, decision, ...(verdict === 'ask' && instead ? { instead } : {}) })

@@ -19,23 +19,23 @@ const all = { agentId: null, since: 0, limit: 1000 }
 describe('the use of the policy', () => {
   test('counts every decision of a rule, also over a restart, and none without a rule', () => {
     const { use, opened } = aUse()
-    for (const verdict of ['allow', 'ask', 'deny'] as const) use.note('scout', details, decided(verdict))
-    use.note('scout', details, decided('allow', null))
+    for (const verdict of ['allow', 'ask', 'deny'] as const) use.note('scout', { details }, decided(verdict))
+    use.note('scout', { details }, decided('allow', null))
     expect(use.hits().get('r')).toMatchObject({ hits: 3 })
     const after = opened()
-    after.note('scout', details, decided('allow'))
+    after.note('scout', { details }, decided('allow'))
     expect(after.hits().get('r')).toMatchObject({ hits: 4 })
     expect(after.hits().size).toBe(1)
   })
 
   test('keeps what was asked for or denied once with its number, latest first', async () => {
     const { use, clock } = aUse()
-    use.note('scout', details, decided('ask'))
-    use.note('scout', details, decided('allow'))
+    use.note('scout', { details }, decided('ask'))
+    use.note('scout', { details }, decided('allow'))
     await clock.advance(1000)
-    use.note('other', { tool: 'mcp', mcpServer: 'crm', mcpTool: null }, decided('deny', 's'))
+    use.note('other', { details: { tool: 'mcp', mcpServer: 'crm', mcpTool: null } }, decided('deny', 's'))
     await clock.advance(1000)
-    use.note('scout', details, decided('ask'))
+    use.note('scout', { details }, decided('ask'))
     expect(use.stops(all)).toMatchObject([
       { agentId: 'scout', rule: 'r', verdict: 'ask', effect: details, count: 2 },
       { agentId: 'other', rule: 's', verdict: 'deny', effect: { mcpServer: 'crm', mcpTool: null }, count: 1 },
@@ -46,11 +46,11 @@ describe('the use of the policy', () => {
 
   test('keeps work of different origins apart, and reads origins only of what was stopped', () => {
     const { use } = aUse()
-    use.note('scout', details, decided('ask'), () => ['human'])
-    use.note('scout', details, decided('ask'), () => ['cron', 'agent'])
-    use.note('scout', details, decided('ask'), () => ['human'])
-    use.note('scout', details, decided('ask'), () => null)
-    use.note('scout', details, decided('allow'), () => expect.fail('the origins were read'))
+    use.note('scout', { details, originsOf: () => ['human'] }, decided('ask'))
+    use.note('scout', { details, originsOf: () => ['cron', 'agent'] }, decided('ask'))
+    use.note('scout', { details, originsOf: () => ['human'] }, decided('ask'))
+    use.note('scout', { details, originsOf: () => null }, decided('ask'))
+    use.note('scout', { details, originsOf: () => expect.fail('the origins were read') }, decided('allow'))
     const kept = use.stops(all).map(({ origins, count, effect }) => ({ origins, count, effect }))
     expect(kept).toHaveLength(3)
     expect(kept).toContainEqual({ origins: ['human'], count: 2, effect: details })
@@ -61,7 +61,7 @@ describe('the use of the policy', () => {
   test('keeps the latest effects of an agent up to a limit, and none of a deleted one', async () => {
     const { use, clock } = aUse()
     for (let count = 0; count < 300; count++) {
-      use.note('scout', { ...details, path: `/${count}` }, decided('deny'))
+      use.note('scout', { details: { ...details, path: `/${count}` } }, decided('deny'))
       await clock.advance(1)
     }
     const kept = use.stops(all)
@@ -74,7 +74,7 @@ describe('the use of the policy', () => {
   test('keeps the counts of the rules that decided last, up to twice the rules of a file', async () => {
     const { use, opened, clock } = aUse()
     for (let count = 0; count < 2003; count++) {
-      use.note('scout', details, decided('allow', `r${count}`))
+      use.note('scout', { details }, decided('allow', `r${count}`))
       await clock.advance(1)
     }
     expect(use.hits().size).toBe(2000)
@@ -86,7 +86,7 @@ describe('the use of the policy', () => {
 
   test('cuts long texts of an agent', () => {
     const { use } = aUse()
-    use.note('scout', { ...details, path: `/${'x'.repeat(5000)}` }, decided('deny'))
+    use.note('scout', { details: { ...details, path: `/${'x'.repeat(5000)}` } }, decided('deny'))
     expect(use.stops(all)[0]?.effect.path).toHaveLength(300)
   })
 })

@@ -22,9 +22,8 @@ export interface PolicyUse {
   /** `originsOf` gives the kinds of origin of the work, and is called for effects that are asked for or denied. */
   note(
     agentId: string,
-    details: EffectDetails,
+    effect: { readonly details: EffectDetails; readonly originsOf?: () => readonly string[] | null },
     decision: PolicyDecision,
-    originsOf?: () => readonly string[] | null,
   ): void
   hits(): ReadonlyMap<string, RuleHits>
   /** The effects that were asked for or denied since a time, latest first; of one agent, or of all for null. */
@@ -60,7 +59,7 @@ export function createPolicyUse(deps: {
   }
 
   return {
-    note: (agentId, details, { rule, verdict }, originsOf = () => null) => {
+    note: (agentId, { details, originsOf = () => null }, { rule, verdict }) => {
       if (rule === null) return
       const lastAt = deps.clock.now()
       hits.set(rule, { hits: (hits.get(rule)?.hits ?? 0) + 1, lastAt })

@@ -11,7 +11,8 @@ function aTable() {
   const database = migrated()
   database.exec('PRAGMA foreign_keys = OFF')
   const table = createApprovalTable(database)
-  const insert = (id: string, runId: string | null, args: JsonObject, kind = 'wipe') =>
+  const insert = (id: string, runId: string | null, args: JsonObject) => {
+    const kind = 'wipe'
     table.insert(
       {
         id,
@@ -32,6 +33,7 @@ function aTable() {
       },
       effectDigest(kind, args),
     )
+  }
   return { table, insert, ofRun: createApprovalOfRun(database), ofCall: createApprovalOfCall(database) }
 }
 

@@ -40,8 +40,8 @@ function aRoom(of: Partial<ApprovalRecord> = {}) {
     table,
     kinds: { wipe: { settled: (...given: unknown[]) => void settled.push(given) }, plain: {} } as never,
     journal,
-    events: { publish: ((event: object) => void events.push(event)) as never },
-    notifyRun: ((...given: unknown[]) => void notified.push(given)) as never,
+    events: { publish: (event: object) => void events.push(event) },
+    notifyRun: (...given: unknown[]) => void notified.push(given),
     clock,
   })
   return { table, asked, journal, events, notified, settled, clock, move }

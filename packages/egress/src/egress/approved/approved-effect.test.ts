@@ -49,7 +49,7 @@ function aRoom(more: { readonly runs?: Readonly<Record<string, object>>; readonl
       },
     } as unknown as ApprovedEffectsDeps['effects'],
     runs: { find: (id: string) => (runs[id] ?? null) as RunView | null } as never,
-    newId: ((kind: string) => `${kind}_new`) as never,
+    newId: (kind: string) => `${kind}_new`,
   })
   return { effects, asked, calls, begun, steps }
 }
@@ -157,7 +157,7 @@ describe('an approved effect', () => {
 
   test('with arguments of another form is not sent', async () => {
     const { effects, calls } = aRoom()
-    await expect(effects.once({ ...args, fence: 'x' }, undefined, async () => 1)).rejects.toThrow()
+    await expect(effects.once({ ...args, fence: 'x' }, undefined, async () => 1)).rejects.toThrow(Error)
     expect(calls).toEqual([])
   })
 })

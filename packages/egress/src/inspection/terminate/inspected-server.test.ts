@@ -346,7 +346,7 @@ describe('attacks on an inspected connection', () => {
       const { proxy, target, requests } = await aPair()
       await expect(
         proxy.open(target, { minVersion: 'TLSv1', maxVersion, ciphers: 'DEFAULT@SECLEVEL=0' }),
-      ).rejects.toThrow()
+      ).rejects.toThrow(Error)
       expect(requests).toEqual([])
     },
   )
