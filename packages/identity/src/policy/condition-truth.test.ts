@@ -273,3 +273,17 @@ describe('the truth of a condition', () => {
     )
   })
 })
+
+test.each<[string, string, number]>([
+  ['(usd < 1.0) <= ((usd < 2.0) <= (usd < 3.0))', '((usd < 1.0) <= (usd < 2.0)) <= (usd < 3.0)', 7],
+  ['usd > 1.00000000012', 'usd > 1.00000000034', 1.0000000002],
+])('conditions that are printed alike are not taken for one another: %s and %s', (first, second, usd) => {
+  const of = createReadings({ ...values, usd }, ['/V1/items'], 1)
+  const alone = [first, second].map((text) => createConditionCompiler()(astOf(text)).truth(of))
+  const compile = createConditionCompiler()
+  const together = [first, second].map((text) => compile(astOf(text)).truth(of))
+  expect(together).toEqual(alone)
+  expect(alone.map((truth) => truth === 1)).toEqual(
+    [first, second].map((text) => language.parse(text)({ ...values, usd })),
+  )
+})

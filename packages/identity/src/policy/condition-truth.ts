@@ -1,5 +1,5 @@
-import { serialize } from '@marcbachmann/cel-js'
 import type { ASTNode } from '@marcbachmann/cel-js'
+import { partKey } from './condition-part.ts'
 import { remembered } from './condition-readings.ts'
 import type { Readings } from './condition-readings.ts'
 import type { ConditionVariable } from './condition-values.ts'
@@ -48,7 +48,7 @@ export function createConditionCompiler(): (node: ASTNode) => CompiledCondition 
   const searches = new Map<string, ReturnType<typeof createTextSearch>>()
 
   function truthOf(node: ASTNode): Truth {
-    const key = serialize(node)
+    const key = partKey(node)
     const known = truths.get(key)
     if (known !== undefined) {
       known.use.isShared = true
@@ -134,11 +134,11 @@ export function createConditionCompiler(): (node: ASTNode) => CompiledCondition 
     const term = termOf(searched)
     const isSearched = textTests.has(name) || (name === '==' && term.usesPath)
     if (!isSearched || typeof text !== 'string' || text === '') return null
-    return shared(searches, serialize(searched), () => createTextSearch(term.valuesOf))(text)
+    return shared(searches, partKey(searched), () => createTextSearch(term.valuesOf))(text)
   }
 
   function termOf(node: ASTNode): Term {
-    return shared(terms, serialize(node), () => {
+    return shared(terms, partKey(node), () => {
       const { usesPath, valuesOf: compute } = makeTerm(node)
       // The values of a literal are the same for all effects.
       const valuesOf = node.op === 'value' ? compute : remembered(compute)
@@ -175,7 +175,7 @@ export function createConditionCompiler(): (node: ASTNode) => CompiledCondition 
       return [...needsOf(left, isNegated), ...needsOf(right, isNegated)]
     }
     const truth = truthOf(node)
-    const key = `${isNegated ? '!' : ''}${serialize(node)}`
+    const key = `${isNegated ? '!' : ''}${partKey(node)}`
     return [
       shared(needs, key, () => (of) => {
         try {
