@@ -66,8 +66,10 @@ export async function setHarness(
   const { terminal, signal } = context
   const view = await client.call('setAgentHarness', { params: { id }, body: { harness: wanted }, signal })
   if (wanted === null) return view
+  const { image } = await client.call('agentImage', { params: { id }, signal })
   const packages = await client.call('agentPackages', { params: { id }, signal })
-  if (packages.image?.state === 'unavailable')
+  if (image !== null) terminal.hint(`${id} runs from your image, which must have the program itself.`)
+  else if (packages.image?.state === 'unavailable')
     terminal.hint(`Its package is not installed: ${packages.image.detail}.`)
   else if (typeof wanted === 'string' && !(await hasPackage(context, id, wanted)))
     await buildPackages(context, id)

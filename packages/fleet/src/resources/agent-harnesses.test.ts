@@ -12,6 +12,7 @@ import { createAgentHarnesses } from './agent-harnesses.ts'
 const owner: HumanCaller = { kind: 'human', role: 'owner', channel: 'dashboard' }
 
 interface OfRoot {
+  readonly image?: string
   readonly harness?: Harness
   readonly packages?: PackageList
 }
@@ -30,9 +31,9 @@ function harnessed(set: OfRoot = {}) {
       current: settings,
       editAll: async (edit) => {
         const made = edit(settings())
-        ofRoot = Object.fromEntries(
-          made.flatMap(({ field, value }) => (value === undefined ? [] : [[field.at(-1), value]])),
-        )
+        const edited = made.map(({ field, value }) => [field.at(-1), value])
+        const all = Object.entries({ ...ofRoot, ...Object.fromEntries(edited) })
+        ofRoot = Object.fromEntries(all.filter(([, value]) => value !== undefined))
       },
     },
     identityEvents,
@@ -71,6 +72,13 @@ test('a command gets no package', async () => {
   const { harnesses, ofRoot } = harnessed()
   await harnesses.set(owner, 'root', { harness: { command: ['my-agent', 'acp'] } })
   expect(ofRoot()).toEqual({ harness: { command: ['my-agent', 'acp'] } })
+})
+
+test('an agent with an image of the owner gets a harness without its package, with which it could not start', async () => {
+  const image = `tools@sha256:${'ab'.repeat(32)}`
+  const { harnesses, ofRoot } = harnessed({ image })
+  await harnesses.set(owner, 'root', { harness: 'opencode' })
+  expect(ofRoot()).toEqual({ image, harness: 'opencode' })
 })
 
 test('a harness that another person changed, and that of an agent that agents created, are refused', async () => {

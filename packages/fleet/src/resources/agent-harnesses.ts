@@ -18,7 +18,8 @@ export interface AgentHarnesses {
   view(caller: Caller, agentId: string): AgentHarnessView
   /**
    * Replaces the harness of an agent from its next run on, if it is still `seen`, where that is given. The package of a
-   * known harness is added to the agent's list unless the list has it. Problems `denied`, `human-only`, `conflict`.
+   * known harness is added to the agent's list, unless the list has it or the agent runs from an image of the owner.
+   * Problems `denied`, `human-only`, `conflict`.
    */
   set(
     caller: Caller,
@@ -59,16 +60,16 @@ export function createAgentHarnesses(deps: {
           repair: `Change the harness of ${root}.`,
         })
       await settingsFile.editAll((settings) => {
-        const { harness: present = null, packages = {} } = agentSettingsOf(settings, agentId)
+        const { harness: present = null, packages = {}, image } = agentSettingsOf(settings, agentId)
         if (seen !== undefined && !isDeepStrictEqual(present, seen))
           throw new Problem('conflict', {
             detail: `the harness of agent ${agentId} was changed in the meantime`,
             repair: 'Look at the present harness, then change it again.',
           })
-        return [
-          { field: ['agents', agentId, 'harness'], value: harness ?? undefined },
-          { field: ['agents', agentId, 'packages'], value: withHarness(packages, harness) },
-        ]
+        const set = { field: ['agents', agentId, 'harness'], value: harness ?? undefined }
+        // An image of the owner gets no packages, so it has the program itself.
+        if (image !== undefined) return [set]
+        return [set, { field: ['agents', agentId, 'packages'], value: withHarness(packages, harness) }]
       })
       journal.append({
         actor: actorOf(caller),
