@@ -37,6 +37,13 @@ export function createOpenItems() {
     return item
   }
 
+  /** The item of a piece that names none; undefined if several are open, because it may be of any of them. */
+  function onlyOpen(kind: ItemKind, { id, place }: { id: unknown; place: unknown }): AnswerItem | undefined {
+    if ((id ?? place ?? null) !== null) return undefined
+    const open = items.filter((one) => one.kind === kind && !one.isDone)
+    return open.length === 1 ? open[0] : undefined
+  }
+
   /** Writes the begin of an item; a call without its name waits for more. */
   function opened(item: AnswerItem): Members[] {
     if (item.index !== null || (item.kind === 'call' && item.name === '')) return []
@@ -103,7 +110,7 @@ export function createOpenItems() {
       const at = { id: value['item_id'], place: value['output_index'] }
       const before = byId.get(at.id) ?? (isWhole ? byPlace.get(at.place) : undefined)
       if (before?.isDone === true && before.kind === kind) return []
-      const item = found(kind, at)
+      const item = onlyOpen(kind, at) ?? found(kind, at)
       if (kind === 'call') name(item, value)
       return isWhole ? rest(item, part, text) : said(item, part, text)
     },
