@@ -91,6 +91,19 @@ export const shapeOddities: readonly Oddity[] = [
     end: 'length',
   }),
   row('the mark of the end is an object behind a reason', hello + end + data({ done: true }), plain),
+  row(
+    'an object says before the answer that a step has ended',
+    data({ type: 'queue', status: 'completed' }) + hello + end,
+    plain,
+  ),
+  row(
+    'an object says between the words that a step has ended',
+    data({ choices: [{ index: 0, delta: { content: 'Hel' } }] }) +
+      data({ type: 'step', status: 'completed', id: 's1' }) +
+      data({ choices: [{ index: 0, delta: { content: 'lo' } }] }) +
+      end,
+    plain,
+  ),
   row('an object that is not done yet comes', hello + data({ done: false }) + end + done, plain),
   row(
     'a sound comes without its words',

@@ -96,7 +96,7 @@ interface ReadSoFar {
   reason: NormalEnd | null
   isRefused: boolean
   isDone: boolean
-  /** True if the answer may be complete: its usage came alone, or it is one message. A later choice sets false. */
+  /** True if the answer may be complete: its usage or an end came alone, or it is one message. A later choice sets false. */
   isTold: boolean
   isOneText: boolean
   usage: WrittenUsage | null
@@ -311,7 +311,8 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
 
 /** Takes an end in an object of its own, without a choice. */
 function takeBareEnd(so: ReadSoFar, chunk: WireChunk, { value, ending }: Taking): void {
-  if (isDoneObject(value)) so.isDone = true
+  // Some gateways end a step before or between the words with such an object, so content behind it counts.
+  if (isDoneObject(value)) so.isTold = true
   const end = endOf(reasonIn(value) || chunk.done_reason)
   if (end === null) return
   ending.take({ hasContent: false, hasReason: true })
