@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { formatHarness, harnessPackages, isNpmPackage } from '@flotilla/protocol/agent-harness'
+import { formatHarness } from '@flotilla/protocol/agent-harness'
 import type { AgentHarnessView } from '@flotilla/protocol/agent-harness'
-import type { PackageList } from '@flotilla/protocol/agent-packages'
 import type { Harness } from '@flotilla/protocol/harness'
 import { Problem } from '@flotilla/protocol/problem'
 import { agentSettingsOf } from '@flotilla/foundation/config'
@@ -12,6 +11,7 @@ import type { Caller, Guard } from '@flotilla/identity/access'
 import { rootOf } from '@flotilla/identity/events'
 import type { IdentityEvents } from '@flotilla/identity/events'
 import type { AgentRegistry } from '../agents/index.ts'
+import { withHarness } from './harness-package.ts'
 
 /** The programs that drive agents' runs, and their change by a person. Problem `unknown-agent`. */
 export interface AgentHarnesses {
@@ -80,13 +80,4 @@ export function createAgentHarnesses(deps: {
       return viewOf(agentId)
     },
   }
-}
-
-/** The list with the package of a known harness; undefined for an empty list. Pure. */
-function withHarness(packages: PackageList, harness: Harness | null): PackageList | undefined {
-  const { npm = [] } = packages
-  const name = typeof harness === 'string' ? harnessPackages[harness] : undefined
-  if (name === undefined || npm.some((listed) => isNpmPackage(listed, name)))
-    return Object.keys(packages).length === 0 ? undefined : packages
-  return { ...packages, npm: [...npm, name] }
 }

@@ -8,20 +8,21 @@ const owner: HumanCaller = { kind: 'human', role: 'owner', channel: 'cli' }
 const image = `tools@sha256:${'ab'.repeat(32)}`
 
 /** The images of a fleet with the worker `root`, its descendant `spawn_a`, and `packed`, which has packages. */
-function imaged(refusal: Problem | null = null) {
+function imaged(refusal: Problem | null = null, set: Readonly<Record<string, unknown>> = {}) {
   const identityEvents = createIdentityEvents()
   identityEvents.makersOf.subscribe((agentId) => (agentId === 'spawn_a' ? ['root'] : []))
-  let agents: Readonly<Record<string, { readonly image?: unknown }>> = {}
+  let ofRoot: Readonly<Record<string, unknown>> = set
   const rows: unknown[] = []
   const tested: string[] = []
+  const settings = () => ({ agents: { root: ofRoot }, egress: { allowed_hosts: {} } }) as never
   const images = createAgentImages({
     guard: () => {},
     journal: { append: (row) => void rows.push(row) },
     settingsFile: {
-      current: () => ({ agents, egress: { allowed_hosts: {} } }) as never,
+      current: settings,
       editAll: async (edit) => {
-        const [made] = edit({} as never)
-        agents = { root: { image: made?.value } }
+        const edited = edit(settings()).map(({ field, value }) => [field.at(-1), value])
+        ofRoot = { ...ofRoot, ...Object.fromEntries(edited) }
       },
     },
     identityEvents,
@@ -34,7 +35,7 @@ function imaged(refusal: Problem | null = null) {
       },
     },
   })
-  return { images, rows, tested }
+  return { images, rows, tested, ofRoot: () => ofRoot }
 }
 
 test('an image is tested and then set, shown for descendants, and removed by null', async () => {
@@ -47,6 +48,12 @@ test('an image is tested and then set, shown for descendants, and removed by nul
     { action: 'agent.image-set', subject: 'root', detail: { image } },
     { action: 'agent.image-set', subject: 'root', detail: { image: '' } },
   ])
+})
+
+test('an agent that gets the agent image again gets the package of its harness, which its own image had', async () => {
+  const { images, ofRoot } = imaged(null, { image, harness: 'opencode' })
+  await images.set(owner, 'root', null)
+  expect(ofRoot()).toEqual({ image: undefined, harness: 'opencode', packages: { npm: ['opencode-ai'] } })
 })
 
 test('an image that is refused changes nothing, and the reason is in the answer', async () => {

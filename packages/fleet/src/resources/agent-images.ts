@@ -9,13 +9,14 @@ import type { Caller, Guard } from '@flotilla/identity/access'
 import { rootOf } from '@flotilla/identity/events'
 import type { IdentityEvents } from '@flotilla/identity/events'
 import type { AgentPackages, AgentRegistry } from '../agents/index.ts'
+import { withHarness } from './harness-package.ts'
 
 /** The owner's operations on the images from which agents run. Problem `unknown-agent`. */
 export interface AgentImages {
   view(caller: Caller, agentId: string): AgentImageView
   /**
-   * Makes the image fit for agents and tests it, and then sets it; null sets the agent image. The agent uses it from its
-   * next run on. Problems `denied`, `human-only`, `conflict`, `unprocessable` with the reason why an image is refused, and
+   * Makes the image fit for agents and tests it, and then sets it; null sets the agent image, with the package of its
+   * harness. The agent uses it from its next run on. Problems `denied`, `human-only`, `conflict`, `unprocessable` with the reason why an image is refused, and
    * `packages-delayed`.
    */
   set(caller: Caller, agentId: string, image: string | null): Promise<AgentImageView>
@@ -71,9 +72,13 @@ export function createAgentImages(deps: {
           throw new Problem('unprocessable', { detail: error.detail, repair: error.repair, cause: error })
         })
       }
-      await settingsFile.editAll(() => {
+      await settingsFile.editAll((settings) => {
+        const edit = { field: ['agents', agentId, 'image'], value: image ?? undefined }
+        const { harness = null, packages: listed = {}, image: before } = agentSettingsOf(settings, agentId)
         if (image !== null) requireWithoutPackages(agentId)
-        return [{ field: ['agents', agentId, 'image'], value: image ?? undefined }]
+        if (image !== null || before === undefined) return [edit]
+        // The image of before had the program of the harness itself.
+        return [edit, { field: ['agents', agentId, 'packages'], value: withHarness(listed, harness) }]
       })
       journal.append({
         actor: actorOf(caller),
