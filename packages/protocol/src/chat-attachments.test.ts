@@ -7,6 +7,7 @@ import {
   readAttachments,
   uploadPath,
   withAttachments,
+  wordsOfMessage,
 } from './chat-attachments.ts'
 
 describe('an attachment', () => {
@@ -28,6 +29,16 @@ describe('an attachment', () => {
     expect(attachmentFault({ name: 'a', size: 0 }, 0)).toMatch(/empty/)
     expect(attachmentFault({ name: 'a', size: wireLimits.uploadMaxBytes + 1 }, 0)).toMatch(/larger/)
     expect(attachmentFault({ name: 'a', size: 1 }, attachmentsMax)).toMatch(/at most/)
+  })
+
+  it('a message in a list shows its words without its files, or the names of the files', () => {
+    const files = [
+      { path: 'uploads/0a-orders.csv', size: 3, isPicture: false },
+      { path: 'uploads/0b-pic.png', size: 3, isPicture: true },
+    ]
+    expect(wordsOfMessage(withAttachments('Look at these', files))).toBe('Look at these')
+    expect(wordsOfMessage(withAttachments('', files))).toBe('orders.csv, pic.png')
+    expect(wordsOfMessage('Only words')).toBe('Only words')
   })
 
   it('an attachment is named to the agent, and a picture with the tool that shows it', () => {

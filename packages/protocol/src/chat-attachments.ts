@@ -67,6 +67,12 @@ export function readAttachments(text: string): {
     : { message: text, attachments: [] }
 }
 
+/** Returns the words of a message without its list of files; a message of files alone has their names. Pure. */
+export function wordsOfMessage(text: string): string {
+  const { message, attachments } = readAttachments(text)
+  return message === '' ? attachments.map(({ path }) => attachmentName(path)).join(', ') : message
+}
+
 /** The name of an attached file, without the mark that makes its path unique. Pure. */
 export function attachmentName(path: string): string {
   return path.replace(/^uploads\/[0-9a-f]+-/, '')

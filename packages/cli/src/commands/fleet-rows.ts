@@ -3,6 +3,7 @@ import type { MeshClient } from '@flotilla/client/mesh-client'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { RunView } from '@flotilla/protocol/run'
 import type { TaskView } from '@flotilla/protocol/task'
+import { wordsOfMessage } from '@flotilla/protocol/chat-attachments'
 import { describeWebhookMessage } from '@flotilla/protocol/webhook-message'
 import { oneLine } from '../terminal/color.ts'
 import { formatDuration, formatTime, formatUsd } from '../terminal/format.ts'
@@ -115,7 +116,8 @@ export function aboutRun(run: RunView, titles: TaskTitles = new Map()): string {
   switch (input.kind) {
     case 'chat':
       return oneLine(
-        (run.origin.kind === 'webhook' ? describeWebhookMessage(input.message) : null) ?? input.message,
+        (run.origin.kind === 'webhook' ? describeWebhookMessage(input.message) : null) ??
+          wordsOfMessage(input.message),
         50,
       )
     // A heartbeat's message is not shown, because it begins with the same rules each time.

@@ -1,3 +1,4 @@
+import { wordsOfMessage } from '@flotilla/protocol/chat-attachments'
 import { describeWebhookMessage } from '@flotilla/protocol/webhook-message'
 import type { RunView } from '@flotilla/protocol/run'
 import { describeHeartbeatMessage } from './run/heartbeat-message.ts'
@@ -16,9 +17,9 @@ export function describeRunInput({ input }: RunView): string {
   }
 }
 
-/** Returns the input of a run in one line, without the words that the mesh puts around an event. Pure. */
+/** Returns the input of a run in one line, without the mesh's words around an event and without the list of files. Pure. */
 export function titleOfRun(run: RunView): string {
   const words = describeRunInput(run)
   const event = run.origin.kind === 'webhook' ? describeWebhookMessage(words) : null
-  return (event ?? words).replaceAll(/\s+/g, ' ').trim()
+  return (event ?? (run.input.kind === 'chat' ? wordsOfMessage(words) : words)).replaceAll(/\s+/g, ' ').trim()
 }

@@ -1,5 +1,5 @@
 import { describeWebhookMessage } from '@flotilla/protocol/webhook-message'
-import { readAttachments } from '@flotilla/protocol/chat-attachments'
+import { wordsOfMessage } from '@flotilla/protocol/chat-attachments'
 import type { ChatSessions } from '@flotilla/protocol/chat-history'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatDay } from '../../data/format.ts'
@@ -62,7 +62,7 @@ export function matchingConversations(
 }
 
 function beginOf(message: string): string {
-  return firstWords(describeWebhookMessage(message) ?? readAttachments(message).message)
+  return firstWords(describeWebhookMessage(message) ?? wordsOfMessage(message))
 }
 
 function firstWords(message: string): string {
