@@ -108,6 +108,11 @@ describe.skipIf(!hasBrowser)('conversations in the browser', () => {
     const files = log.getByRole('list', { name: 'Files of this message' })
     await files.getByText('notes.txt').first().waitFor()
     expect(await log.getByText('Attached files:').count()).toBe(0)
+    const entry = page
+      .getByRole('region', { name: 'Conversations with courier' })
+      .getByRole('button', { name: /^Keep them/ })
+    await entry.getByText(/^\d\d:\d\d/).waitFor()
+    expect(await entry.getByText('no messages yet').count()).toBe(0)
     await files.getByRole('button', { name: 'Show shot.png' }).click()
     await log.getByRole('img', { name: 'shot.png' }).waitFor()
     const saved = page.waitForEvent('download')

@@ -1,5 +1,6 @@
 import { useCallback, useMemo, useState, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
+import { wordsOfMessage } from '@flotilla/protocol/chat-attachments'
 import type { RunView } from '@flotilla/protocol/run'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { formatCount, formatUsd } from '../../data/format.ts'
@@ -17,6 +18,7 @@ import { pastTurns } from './past-turns.ts'
 import { shownTurns } from './shown-turns.ts'
 import { TurnView } from './turn-view.tsx'
 import { useConversations } from './use-conversations.ts'
+import { useFreshSessions } from './use-fresh-sessions.ts'
 import { useHistory } from './use-history.ts'
 import { useStayAtEnd } from './use-stay-at-end.ts'
 import { useReturned } from './use-returned.ts'
@@ -50,6 +52,7 @@ export function Conversation({
   const { put, putBack } = useReturned(others.loaded)
   const past = useHistory(agent.id, session, { turns, runs: others.all })
   const { data: history } = past
+  useFreshSessions(agent.id, { runs: others.ofAgent, messages: history?.total })
   const remembered = useMemo(
     () => pastTurns(history?.messages ?? [], others.all, agent.id),
     [history, others.all, agent.id],
@@ -130,7 +133,7 @@ export function Conversation({
           {other && (
             <li className="turn">
               {other.input.kind === 'chat' && !all.some(({ runId }) => runId === other.id) && (
-                <div className="asked plain-text">{other.input.message}</div>
+                <div className="asked plain-text">{wordsOfMessage(other.input.message)}</div>
               )}
               <div className="row muted" role="status">
                 <Dot tone={runTone(other.state)} /> {agent.id} works on this,{' '}
