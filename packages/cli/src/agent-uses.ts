@@ -1,5 +1,6 @@
 import type { MeshClient } from '@flotilla/client/mesh-client'
 import { oneLine } from './terminal/color.ts'
+import { formatCount } from './terminal/format.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 const nameColumnsMax = 80
@@ -50,4 +51,12 @@ export function usesLines(
     ...uses.slice(0, shownMax).map((use) => `  ${use}`),
     ...(left > 0 ? [`  … and ${left} more`] : []),
   ]
+}
+
+/** Says what the deletion of an agent removes, and how many triggers still start its runs. Pure. */
+export function describeDeletion(agentId: string, uses: readonly string[]): string {
+  const effect = `delete removes agent ${agentId} and its data permanently`
+  return uses.length === 0
+    ? effect
+    : `${effect}, although ${formatCount(uses.length, 'trigger')} can start it`
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { commandAction, flagOption, operand } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
-import { usesLines, usesOf } from '../agent-uses.ts'
+import { describeDeletion, usesLines, usesOf } from '../agent-uses.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 
@@ -26,9 +26,8 @@ async function remove(context: CommandContext, line: CommandLine): Promise<void>
   const uses = await usesOf(client, id, signal)
   if (uses.length > 0) terminal.note(...usesLines(id, uses, terminal))
   if (!flagOption(line, 'yes')) {
-    const beside = uses.length === 0 ? '' : ` , although ${uses.length} triggers give it work`
     await confirmByTyping(context, {
-      what: `delete removes agent ${id} and its data permanently${beside}`,
+      what: describeDeletion(id, uses),
       question: `Delete agent ${id} and its data permanently?`,
       answer: id,
     })

@@ -67,6 +67,7 @@ test.each([
   await writeFile(join(folder, 't.yaml'), withAgents(agent))
   await expect(createTemplates([join(folder, 'inner')]).read(name)).rejects.toMatchObject({
     code: 'not-found',
+    repair: expect.stringContaining('flotilla templates'),
   })
 })
 

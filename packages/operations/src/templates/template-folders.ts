@@ -26,7 +26,10 @@ export function createTemplates(folders: readonly string[]): FleetTemplates {
   const noTemplate = async (name: string) => {
     const names = (await list()).map((one) => one.name).join(', ') || 'none'
     const shown = templateNamePattern.test(name) ? ` ${name}` : ' of this name'
-    return new Problem('not-found', { detail: `there is no template${shown}; there are: ${names}` })
+    return new Problem('not-found', {
+      detail: `there is no template${shown}; there are: ${names}`,
+      repair: 'List the templates with flotilla templates.',
+    })
   }
 
   async function list(): Promise<readonly FoundTemplate[]> {
