@@ -89,6 +89,12 @@ describe.skipIf(!hasBrowser)('conversations in the browser', () => {
     await picture('chat-conversations')
     await list.getByRole('searchbox', { name: 'Search conversations' }).fill('LICEN')
     expect(await list.getByRole('listitem').count()).toBe(1)
+    // The menu returns to the conversation that was open last.
+    const menu = page.getByRole('navigation', { name: 'Pages', exact: true })
+    await menu.getByRole('link', { name: 'Runs' }).click()
+    await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
+    await menu.getByRole('link', { name: 'Chat' }).click()
+    await page.getByRole('region', { name: 'Conversation with scribe, dashboard-2' }).waitFor()
     expect(faults).toEqual([])
     await context.close()
   })

@@ -1,5 +1,5 @@
 import { useEffect } from 'react'
-import { Link, useLocation, useSearch } from 'wouter'
+import { Link, Redirect, useLocation, useSearch } from 'wouter'
 import { useMesh } from '../../data/use-mesh.ts'
 import { loadMarkdown } from '../../design/markdown.tsx'
 import { Icon } from '../../design/icons.tsx'
@@ -7,6 +7,7 @@ import { Empty, Failed, Loading } from '../../design/parts.tsx'
 import { AgentList } from './agent-list.tsx'
 import { ConversationList } from './conversation-list.tsx'
 import { Conversation, ownSession } from './conversation.tsx'
+import { keepLastChat, lastChatPath } from './last-chat.ts'
 import { panesIn, panesMax, pathOf } from './panes.ts'
 import type { Pane } from './panes.ts'
 
@@ -18,20 +19,27 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
   const search = useSearch()
   const query = new URLSearchParams(search)
   const agents = (status.data?.agents ?? []).filter(({ archived }) => !archived)
-  const firstPane: readonly Pane[] = agent === null ? [] : [{ agent, session: query.get('session') }]
+  const session = query.get('session')
+  const firstPane: readonly Pane[] = agent === null ? [] : [{ agent, session }]
   const panes = [...firstPane, ...panesIn(search)]
   // True if any agent has a model: agents may have one even without a default model of the fleet.
   const thinks = status.data === undefined || agents.some(({ model }) => model !== '')
   const isFull = panes.length >= panesMax
+  const isKnown = agents.some(({ id }) => id === agent)
+  useEffect(() => {
+    if (agent !== null && isKnown) keepLastChat(agent, session)
+  }, [agent, isKnown, session])
 
   function show(next: readonly Pane[]): void {
     const path = pathOf(next)
-    const session = next[0]?.session ?? null
+    const chosen = next[0]?.session ?? null
     const more =
-      session === null ? '' : `${path.includes('?') ? '&' : '?'}session=${encodeURIComponent(session)}`
+      chosen === null ? '' : `${path.includes('?') ? '&' : '?'}session=${encodeURIComponent(chosen)}`
     go(path + more, { replace: next.length === panes.length })
   }
 
+  const last = agent === null ? lastChatPath(agents.map(({ id }) => id)) : null
+  if (last !== null) return <Redirect to={last} replace />
   return (
     <div className={`chat ${agent === null ? '' : 'has-agent'}`}>
       <section className="chat-agents" aria-label="Agents">
@@ -56,7 +64,7 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
             )
           }
         />
-        {agent !== null && panes[0] && agents.some(({ id }) => id === agent) && (
+        {agent !== null && panes[0] && isKnown && (
           <ConversationList
             key={agent}
             agent={agent}
@@ -85,7 +93,7 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
           {panes.map((pane, index) => {
             const chosen = agents.find(({ id }) => id === pane.agent)
             const replace = (next: Pane) => panes.map((one, at) => (at === index ? next : one))
-            const session = pane.session ?? undefined
+            const named = pane.session ?? undefined
             if (!chosen) {
               return (
                 <section key={`${index} none`} className="conversation" aria-label="Conversation">
@@ -98,13 +106,13 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
             return (
               <Conversation
                 // The index is part of the key, because the same conversation may be open twice.
-                key={`${index} ${chosen.id} ${session ?? ''}`}
+                key={`${index} ${chosen.id} ${named ?? ''}`}
                 agent={chosen}
                 isFirst={index === 0}
                 first={index === 0 ? (query.get('ask') ?? '') : ''}
                 // Removes the question from the address: a reload must not fill in a sent question.
                 onFirstAsked={() => show(panes)}
-                session={session}
+                session={named}
                 onSession={(name) => show(replace({ agent: chosen.id, session: name }))}
                 onClose={panes.length > 1 ? () => show(panes.filter((_, at) => at !== index)) : undefined}
               />
