@@ -25,7 +25,7 @@ export const agentImageEndpoints = {
   setAgentImage: {
     method: 'PUT',
     path: '/api/agents/{id}/image',
-    summary: 'Test an image of the owner, and let the agent run from it from its next run on.',
+    summary: 'Replace the image of the owner from which an agent runs, after a test of it.',
   },
 } as const satisfies Record<string, Endpoint>
 
