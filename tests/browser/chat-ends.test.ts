@@ -49,6 +49,31 @@ describe.skipIf(!hasBrowser)('the end of a turn in the browser', () => {
   const shownText = async (turn: { innerText(): Promise<string> }) =>
     (await turn.innerText()).replaceAll(/\s+/g, ' ')
 
+  it('a turn that is reloaded while it streams shows what came before, and goes on', async () => {
+    const rest: (() => void)[] = []
+    provider.answerWith((_call, response) => {
+      begins(response)
+      rest.push(() => {
+        response.write(chunkEvent({ content: ', four' }))
+        response.end(answerStream([{ content: ', five.' }], 'stop'))
+      })
+    })
+    const { page, log, say, faults, context } = await chat()
+    const turn = await say('Count for me')
+    await turn.getByText('One, two, three').waitFor()
+    await page.reload()
+    const again = log.locator('.turn').filter({ hasText: 'Count for me' })
+    await again.getByText('One, two, three').waitFor()
+    for (const send of rest.splice(0)) send()
+    await again.getByText('One, two, three, four, five.').waitFor()
+    expect(await again.count()).toBe(1)
+    await page.reload()
+    await log.getByText('One, two, three, four, five.').waitFor()
+    expect(await again.count()).toBe(1)
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
   it.each([
     ['stops', 'cancelled', 'Stopped before the answer was complete.'],
     ['that the provider cuts', 'failed', 'ended its answer early'],

@@ -91,6 +91,7 @@ export const authenticationTable = {
     'GET /api/runs/{id}/comparison': 'viewer',
     'GET /api/runs/{id}/events': 'viewer',
     'GET /api/runs/{id}/record': 'viewer',
+    'GET /api/runs/{id}/stream': 'viewer',
     'GET /api/runs/{id}/trace': 'viewer',
     'GET /api/setup': 'owner',
     'GET /api/setup/answers': 'owner',

@@ -7,7 +7,7 @@ import { reach, readReply, sendCall } from './mesh-call.ts'
 import type { CallParts, MeantHome, MeshConnection, Reply } from './mesh-call.ts'
 import type { MeshFetch } from './mesh-reply.ts'
 import type { PeopleEndpointName } from './people-api.ts'
-import { streamChat } from './stream-chat.ts'
+import { streamChat, streamRun } from './stream-chat.ts'
 import type { ChatOptions } from './stream-chat.ts'
 import { systemClock } from './system-clock.ts'
 
@@ -48,6 +48,8 @@ export interface MeshClient {
     message: string,
     options?: ChatOptions,
   ): AsyncGenerator<ChatStreamFrame, void, undefined>
+  /** Yields the events of a run from its beginning, until its outcome; a broken stream begins again. */
+  runStream(runId: string, signal?: AbortSignal): AsyncGenerator<ChatStreamFrame, void, undefined>
 }
 
 export function createMeshClient(options: MeshClientOptions): MeshClient {
@@ -87,5 +89,6 @@ export function createMeshClient(options: MeshClientOptions): MeshClient {
     },
     events: (follow) => followEvents(deps, follow),
     chatStream: (agentId, message, chat) => streamChat(deps, { agentId, message }, chat),
+    runStream: (runId, signal) => streamRun(deps, runId, signal),
   }
 }

@@ -67,6 +67,19 @@ describe.each([
     expect(JSON.parse(server.calls[0]?.body ?? '')).toEqual({ message: 'Hi' })
   })
 
+  it('a run that is followed from its beginning begins again when its stream breaks', async () => {
+    await using server = await startLoopbackServer((_call, reply, nth) => {
+      send(reply, nth === 1 ? [accepted, text] : [accepted, text, ended])
+      if (nth === 1) setTimeout(() => reply.destroy(), 20)
+    })
+    const types = await typesOf(clientOf({ baseUrl: server.url }).runStream('run_1'))
+    expect(types).toEqual(['accepted', 'event', 'accepted', 'event', 'ended'])
+    expect(server.calls.map((call) => call.path)).toEqual([
+      '/api/runs/run_1/stream',
+      '/api/runs/run_1/stream',
+    ])
+  })
+
   it('a chat stream is resumed under its key when it breaks, and reports accepted once', async () => {
     await using server = await startLoopbackServer((_call, reply, nth) => {
       send(reply, nth === 1 ? [accepted, text] : [accepted, ended])

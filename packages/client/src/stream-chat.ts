@@ -65,6 +65,36 @@ export async function* streamChat(
   }
 }
 
+/**
+ * One run from its beginning: `accepted`, its events, then `ended` once. A stream that breaks begins again with
+ * `accepted`. Rejects with a Problem when the mesh refuses, or when the stream cannot be resumed.
+ */
+export async function* streamRun(
+  deps: StreamDeps,
+  runId: string,
+  signal?: AbortSignal,
+): AsyncGenerator<ChatStreamFrame, void, undefined> {
+  let reopenings = 0
+  let waitMs: number | null = null
+  for (;;) {
+    try {
+      const call = { params: { id: runId }, accept: 'text/event-stream', signal }
+      const reply = await sendCall(deps.connection, 'runStream', call)
+      for await (const { data } of readServerSentEvents(deps, reply, signal)) {
+        const frame = parseFrame(data)
+        yield frame
+        if (frame.type === 'ended') return
+      }
+      throw meshUnreachable(deps.connection.baseUrl, new Error('the stream ended before the run had ended'))
+    } catch (error) {
+      reopenings += 1
+      if (!isMeshUnreachable(error) || reopenings > reopeningsMax) throw error
+    }
+    waitMs = nextWaitMs(waitMs)
+    await deps.clock.sleep(waitMs, signal)
+  }
+}
+
 function parseFrame(data: string): ChatStreamFrame {
   const parsed = chatStreamFrameSchema.safeParse(parseJson(data))
   if (!parsed.success) throw versionMismatch('a frame', parsed.error.issues[0]?.message ?? 'wrong form')

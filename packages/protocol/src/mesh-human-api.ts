@@ -61,6 +61,11 @@ export const meshHumanEndpoints = {
   },
   runs: { method: 'GET', path: '/api/runs', summary: 'List runs, newest first.' },
   run: { method: 'GET', path: '/api/runs/{id}', summary: 'Return one run.' },
+  runStream: {
+    method: 'GET',
+    path: '/api/runs/{id}/stream',
+    summary: 'Stream a run from its beginning to its outcome as server-sent events.',
+  },
   runCancel: { method: 'POST', path: '/api/runs/{id}/cancel', summary: 'Cancel a run.' },
   runRead: {
     method: 'POST',
@@ -253,6 +258,7 @@ export const meshHumanApi = {
     }),
   },
   run: { response: runViewSchema },
+  runStream: {},
   runCancel: { response: runViewSchema },
   runRead: { response: z.strictObject({ read: z.literal(true) }) },
   tasks: {

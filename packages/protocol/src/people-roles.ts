@@ -90,6 +90,7 @@ export const rolesOfRoutes = {
   'GET /welcome': 'viewer',
   'GET /ws/events': 'viewer',
   'GET /api/runs/{id}': 'viewer',
+  'GET /api/runs/{id}/stream': 'viewer',
   'GET /api/export': 'owner',
   'GET /api/runs/{id}/comparison': 'viewer',
   'GET /api/runs/{id}/record': 'viewer',

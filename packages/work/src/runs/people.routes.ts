@@ -36,6 +36,14 @@ export function runPeopleRoutes(
     stream.end()
     return alreadySent
   })
+  bind(endpoints.runStream, api.runStream, async ({ caller, params, reply }) => {
+    const { id } = lookUp.one(caller, params.id)
+    const stream = openEventStream(reply, keepAliveMs)
+    // Only looking: the outcome stays to be delivered to whoever asked for it.
+    for await (const frame of outcomes.replay(id, stream.signal)) stream.send(frame)
+    stream.end()
+    return alreadySent
+  })
   bind(endpoints.steer, api.steer, ({ caller, raw, params, body }) =>
     steerView(steering.steerRun(caller, { agentId: params.id, ...body, ...idempotencyKeyIn(raw) })),
   )

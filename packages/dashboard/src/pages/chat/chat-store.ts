@@ -1,4 +1,5 @@
 import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { RunView } from '@flotilla/protocol/run'
 import { newTurn, takeFrame } from './turn.ts'
 import type { Turn } from './turn.ts'
 
@@ -8,6 +9,8 @@ export interface ChatStore {
   subscribe(listener: () => void): () => void
   /** Sends a message and follows the run to its end. */
   send(agent: string, session: string, message: string): void
+  /** Follows a run of the conversation that this page did not start, from its beginning to its end; once for each run. */
+  attach(agent: string, session: string, run: RunView): void
   /** Deletes the conversation from the page, for example after a reset. */
   forget(agent: string, session: string): void
 }
@@ -18,9 +21,11 @@ const turnsMax = 100
 const drawEveryMs = 60
 const none: readonly Turn[] = []
 
-export function createChatStore(client: Pick<MeshClient, 'chatStream'>): ChatStore {
+export function createChatStore(client: Pick<MeshClient, 'chatStream' | 'runStream'>): ChatStore {
   const conversations = new Map<string, readonly Turn[]>()
   const listeners = new Set<() => void>()
+  /** Ids of the runs that were followed; one whose stream failed is not followed again. */
+  const attached = new Set<string>()
   let drawing: ReturnType<typeof setTimeout> | null = null
   const nameOf = (agent: string, session: string) => `${agent}\n${session}`
 
@@ -54,6 +59,20 @@ export function createChatStore(client: Pick<MeshClient, 'chatStream'>): ChatSto
     }
   }
 
+  async function followOther(name: string, run: RunView): Promise<void> {
+    try {
+      for await (const frame of client.runStream(run.id))
+        change(name, run.id, (was) => takeFrame(was, frame, run.agent_id))
+    } catch {
+      // The page then shows the run as one that it does not follow.
+      conversations.set(
+        name,
+        (conversations.get(name) ?? none).filter(({ key }) => key !== run.id),
+      )
+      notify()
+    }
+  }
+
   return {
     turns: (agent, session) => conversations.get(nameOf(agent, session)) ?? none,
     subscribe: (listener) => {
@@ -66,6 +85,16 @@ export function createChatStore(client: Pick<MeshClient, 'chatStream'>): ChatSto
       conversations.set(name, [...(conversations.get(name) ?? none), turn].slice(-turnsMax))
       notify()
       void follow(name, turn, { agent, session, message })
+    },
+    attach: (agent, session, run) => {
+      if (attached.has(run.id)) return
+      attached.add(run.id)
+      const name = nameOf(agent, session)
+      const message = run.input.kind === 'chat' ? run.input.message : null
+      const turn: Turn = { ...newTurn(run.id, message), state: 'working', runId: run.id }
+      conversations.set(name, [...(conversations.get(name) ?? none), turn].slice(-turnsMax))
+      notify()
+      void followOther(name, run)
     },
     forget: (agent, session) => {
       conversations.delete(nameOf(agent, session))

@@ -1,4 +1,4 @@
-import { useCallback, useMemo, useState, useSyncExternalStore } from 'react'
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
 import { wordsOfMessage } from '@flotilla/protocol/chat-attachments'
 import type { RunView } from '@flotilla/protocol/run'
@@ -59,6 +59,9 @@ export function Conversation({
   )
   const all = shownTurns(remembered, turns, others.all)
   const other = open === undefined ? others.open : undefined
+  useEffect(() => {
+    if (other !== undefined) chats.attach(agent.id, session, other)
+  }, [chats, agent.id, session, other])
   const { box, hasNew, toEnd } = useStayAtEnd(turns.at(-1)?.key)
   const askAgain = useCallback(
     (message: string) => chats.send(agent.id, session, message),

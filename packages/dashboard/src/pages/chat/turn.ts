@@ -68,7 +68,7 @@ export interface Turn {
   readonly problem: unknown
 }
 
-export function newTurn(key: string, message: string): Turn {
+export function newTurn(key: string, message: string | null): Turn {
   return { key, message, state: 'sending', runId: null, blocks: [], run: null, problem: null }
 }
 
@@ -76,7 +76,8 @@ export function newTurn(key: string, message: string): Turn {
 export function takeFrame(turn: Turn, frame: ChatStreamFrame, agent: string): Turn {
   switch (frame.type) {
     case 'accepted':
-      return { ...turn, state: 'working', runId: frame.run_id }
+      // A stream that begins again repeats what it told before.
+      return { ...turn, state: 'working', runId: frame.run_id, blocks: [] }
     case 'event':
       return { ...turn, blocks: takeEvent(turn.blocks, frame.event, { asked: agent, runId: turn.runId }) }
     case 'ended':

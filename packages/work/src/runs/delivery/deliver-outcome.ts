@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { headers } from '@flotilla/protocol/headers'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 import { notFound } from '@flotilla/protocol/not-found'
@@ -14,6 +15,10 @@ import type { RunTable } from '../ledger/run-table.ts'
 import type { Outbox } from '../ledger/outbox.ts'
 import { createFamilyEvents } from './family-events.ts'
 import type { FamilyEvents } from './family-events.ts'
+import { createStreamedTexts } from './streamed-texts.ts'
+
+/** The maximum number of stored events of a run that a later reader gets, its oldest ones. */
+const replayedEventsMax = 1000
 
 /** Streams a run's outcome to its clients and records that they received it. */
 export interface RunOutcomes {
@@ -23,6 +28,11 @@ export interface RunOutcomes {
    * caller must read to the end or fire its signal.
    */
   follow(runId: string, signal: AbortSignal): AsyncIterable<ChatStreamFrame>
+  /**
+   * The same for a reader that comes later: behind `accepted`, it yields the stored events of the run and the text that
+   * it has streamed so far, in their order.
+   */
+  replay(runId: string, signal: AbortSignal): AsyncIterable<ChatStreamFrame>
   /**
    * Marks the caller's notification as delivered. For clients that confirm that their user got the outcome; a reply
    * written to the connection does not prove that. Problems `denied`, `not-found`, `conflict` before the run's end.
@@ -42,10 +52,11 @@ export function createRunOutcomes(deps: {
 
   async function* frames(
     runId: string,
-    { waiting, stop, signal }: Reading,
+    { waiting, stop, signal, past }: Reading,
   ): AsyncGenerator<ChatStreamFrame, void, undefined> {
     try {
       yield { type: 'accepted', run_id: runId }
+      for (const event of past) yield { type: 'event', event }
       for (;;) {
         signal.throwIfAborted()
         const run = table.find(runId)
@@ -65,13 +76,21 @@ export function createRunOutcomes(deps: {
     }
   }
 
+  const texts = createStreamedTexts()
+  events.subscribe(texts.take)
+
+  function begin(runId: string, signal: AbortSignal, past: readonly FleetEvent[]) {
+    const waiting = createFamilyEvents(runId, table.openBelow(runId), table.find(runId)?.agentId)
+    const stop = events.subscribe(waiting.take)
+    signal.addEventListener('abort', stop, { once: true })
+    const ordered = past.toSorted((one, other) => one.seq - other.seq).map(({ body }) => body)
+    return frames(runId, { waiting, stop, signal, past: ordered })
+  }
+
   return {
-    follow: (runId, signal) => {
-      const waiting = createFamilyEvents(runId, table.openBelow(runId), table.find(runId)?.agentId)
-      const stop = events.subscribe(waiting.take)
-      signal.addEventListener('abort', stop, { once: true })
-      return frames(runId, { waiting, stop, signal })
-    },
+    follow: (runId, signal) => begin(runId, signal, []),
+    replay: (runId, signal) =>
+      begin(runId, signal, [...events.ofRun(runId, { limit: replayedEventsMax }), ...texts.of(runId)]),
     read: (caller, runId) => {
       const run = table.find(runId)
       // A confirmation changes the delivery state, so a caller that may only view is rejected.
@@ -127,6 +146,8 @@ export function readWhenSent(outcomes: RunOutcomes, { runId, caller }: Awaited, 
 }
 
 interface Reading {
+  /** Events from before the reading. */
+  readonly past: readonly FleetEventBody[]
   readonly waiting: FamilyEvents
   readonly stop: () => void
   readonly signal: AbortSignal
