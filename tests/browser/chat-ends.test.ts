@@ -55,7 +55,9 @@ describe.skipIf(!hasBrowser)('the end of a turn in the browser', () => {
       begins(response)
       rest.push(() => {
         response.write(chunkEvent({ content: ', four' }))
-        response.end(answerStream([{ content: ', five.' }], 'stop'))
+        response.write(chunkEvent({ content: ', five.' }))
+        response.write(chunkEvent({}, 'stop'))
+        response.end('data: [DONE]\n\n')
       })
     })
     const { page, log, say, faults, context } = await chat()

@@ -74,10 +74,7 @@ describe.each([
     })
     const types = await typesOf(clientOf({ baseUrl: server.url }).runStream('run_1'))
     expect(types).toEqual(['accepted', 'event', 'accepted', 'event', 'ended'])
-    expect(server.calls.map((call) => call.path)).toEqual([
-      '/api/runs/run_1/stream',
-      '/api/runs/run_1/stream',
-    ])
+    expect(server.calls.map((call) => call.url)).toEqual(['/api/runs/run_1/stream', '/api/runs/run_1/stream'])
   })
 
   it('a chat stream is resumed under its key when it breaks, and reports accepted once', async () => {

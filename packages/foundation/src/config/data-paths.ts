@@ -44,6 +44,8 @@ export interface DataPaths {
   readonly logsFolder: string
   /** The log of a mesh that the command line started; its predecessor has the suffix `.1`. */
   readonly logFile: string
+  /** Lines that a person typed into conversations of the terminal program; readable by that person only. */
+  readonly typedLinesFile: string
   readonly lockFile: string
   /** A file that exists while a backup is restored into the home, whose content is then incomplete. */
   readonly restoreMark: string
@@ -85,6 +87,7 @@ export function dataPaths(home: string): DataPaths {
     walletSeed: join(data, 'wallet-seed'),
     walletKey: join(data, 'wallet-key'),
     journalAnchors: join(data, 'journal-anchors.jsonl'),
+    typedLinesFile: join(data, 'typed-lines.json'),
     artifactsFolder: join(data, 'artifacts'),
     briefsFolder: join(data, 'briefs'),
     agentsFolder: join(data, 'agents'),
