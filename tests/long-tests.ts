@@ -65,6 +65,7 @@ const security = [
   'answer-headers',
   'entrance-flood',
   'fleet-flood',
+  'inspected-canaries',
   'journal',
   'list-flood',
   'loop-flood',

@@ -51,6 +51,35 @@ describe('an answer', () => {
     expect(clean.subarray(50_000 + value.length).equals(body.subarray(50_000 + value.length))).toBe(true)
   })
 
+  test.each([
+    ['base64 behind a name', Buffer.from(`user:${value}`).toString('base64')],
+    ['base64 between other bytes', Buffer.from(`a${value}bc`).toString('base64')],
+    ['percent-encoded', [...Buffer.from(value)].map((byte) => `%${byte.toString(16)}`).join('')],
+    ['escaped', Array.from(value, (one) => `\\u00${one.charCodeAt(0).toString(16)}`).join('')],
+    ['hex', Buffer.from(value).toString('hex').toUpperCase()],
+  ])('other bodies lose a value that is written as %s', async (_what, spelled) => {
+    const body = Buffer.from(`before ${spelled} after`)
+    for (const pieceBytes of [1, 13, 1000]) {
+      const clean = (await cleaned(body, 'application/octet-stream', pieceBytes)).toString()
+      expect(clean).toHaveLength(body.length)
+      expect(clean).not.toContain(spelled.slice(10, 22))
+      expect(clean).toMatch(/^before \S+ after$/)
+    }
+  })
+
+  test('a header whose name contains a value is left out', () => {
+    expect(filter.headers([`X-${value}`, '1', `x-${value.toLowerCase()}`, '2', 'X-Other', '3'])).toEqual([
+      'X-Other',
+      '3',
+    ])
+  })
+
+  test('the name of a compression is told without values', () => {
+    expect(() => filter.headers(['Content-Encoding', value])).toThrow(
+      expect.objectContaining({ detail: expect.not.stringContaining(value.slice(0, 20)) }),
+    )
+  })
+
   test('headers lose values, and the length of a text is not stated', () => {
     const headers = filter.headers([
       'X-Echo',

@@ -14,7 +14,7 @@ export const unchanged: AnswerFilter = { headers: (raw) => raw, body: () => null
 
 /**
  * Removes the values of credentials from an answer: from its headers, and from its body while it streams. Text loses
- * them in every spelling that `Scrub` knows; in other bodies they are overwritten.
+ * them in every spelling that `Scrub` knows; in other bodies they are overwritten. A header whose name contains a value is left out.
  */
 export function cleanAnswer(
   scrub: AnswerScrub,
@@ -26,7 +26,7 @@ export function cleanAnswer(
       const encoding = valueOf(raw, 'content-encoding')
       if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
         throw new Problem('upstream-failed', {
-          detail: `the server compressed its answer (${encoding.slice(0, 50)}) although the request accepts none, so credentials cannot be removed from it`,
+          detail: `the server compressed its answer (${spend(() => scrub.text.text(encoding)).slice(0, 50)}) although the request accepts none, so credentials cannot be removed from it`,
         })
       }
       const isText = textTypes.test(valueOf(raw, 'content-type') ?? '')
@@ -35,6 +35,8 @@ export function cleanAnswer(
         const name = raw[at] ?? ''
         // The text may become shorter.
         if (isText && name.toLowerCase() === 'content-length') continue
+        // A name in which a value was replaced would be invalid, and tells the program nothing.
+        if (spend(() => scrub.text.isIn(name))) continue
         cleaned.push(
           name,
           spend(() => scrub.text.text(raw[at + 1] ?? '')),

@@ -164,8 +164,8 @@ function patternsOf(value: string): Pattern[] {
   return [...forms.values()]
 }
 
-/** The base64 digits that do not depend on the bytes before and after. */
-function base64Core(bytes: Buffer, before: number): string {
+/** The base64 digits that do not depend on the bytes before and after; `before` is how many bytes precede, modulo 3. Pure. */
+export function base64Core(bytes: Buffer, before: number): string {
   const digits = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
   return digits.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6))
 }
