@@ -6,6 +6,7 @@ import { isJsonObject } from './is-json-object.ts'
  */
 const readingMethods: ReadonlySet<string> = new Set([
   'initialize',
+  'server/discover',
   'ping',
   'tools/list',
   'resources/list',
@@ -13,6 +14,7 @@ const readingMethods: ReadonlySet<string> = new Set([
   'resources/read',
   'resources/subscribe',
   'resources/unsubscribe',
+  'subscriptions/listen',
   'prompts/list',
   'prompts/get',
   'completion/complete',

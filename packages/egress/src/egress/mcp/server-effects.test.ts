@@ -21,6 +21,8 @@ describe('the tools that a message to an MCP server calls', () => {
     [{ jsonrpc: '2.0', id: 1, method: 'initialize', params: {} }, []],
     [{ jsonrpc: '2.0', method: 'notifications/initialized' }, []],
     [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }, []],
+    [{ jsonrpc: '2.0', id: 1, method: 'server/discover' }, []],
+    [{ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen' }, []],
     [{ jsonrpc: '2.0', id: 1, result: {} }, []],
     [{ jsonrpc: '2.0', id: 1, method: 'tools/callMore' }, [null]],
     [{ jsonrpc: '2.0', id: 1, method: ['tools/call'] }, [null]],
