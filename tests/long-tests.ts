@@ -8,6 +8,7 @@ const flows = [
   'agent-dies-in-call',
   'agent-killed',
   'agent-stuck',
+  'approved-calls-killed',
   'approved-effects-killed',
   'backup',
   'channel-files',
