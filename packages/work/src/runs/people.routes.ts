@@ -39,7 +39,7 @@ export function runPeopleRoutes(
   bind(endpoints.runStream, api.runStream, async ({ caller, params, reply }) => {
     const { id } = lookUp.one(caller, params.id)
     const stream = openEventStream(reply, keepAliveMs)
-    // Only looking: the outcome stays to be delivered to whoever asked for it.
+    // Only a look: the outcome still has to reach the caller that sent the message.
     for await (const frame of outcomes.replay(id, stream.signal)) stream.send(frame)
     stream.end()
     return alreadySent
