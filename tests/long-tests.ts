@@ -120,6 +120,7 @@ export const longContainerTests: readonly string[] = [
   'harness-killed',
   'harness-walls',
   'harness-work',
+  'inspected-registries',
   'interleaving',
   'machine-fleet',
   'mind-footprint',

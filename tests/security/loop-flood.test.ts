@@ -88,6 +88,8 @@ const floods: readonly BoardFlood[] = [
     what: 'lists that are decided by the worst patterns',
     reads: worstPatterns,
     isEnded: true,
+    // Each call uses a second of the agent's share, so more of them only wait for their turn.
+    calls: 16,
     call: (by) => knock(by, { method: 'GET', path: '/mesh/blackboard?prefix=board' }),
   },
   {
