@@ -164,6 +164,7 @@ export const walkExclusions: readonly { readonly why: string; readonly paths: re
       'packages/work/src/runs/dispatch/sweeps.ts',
       'packages/work/src/runs/dispatch/expire-runs.ts',
       'packages/work/src/runs/delivery/family-events.ts',
+      'packages/work/src/runs/delivery/streamed-texts.ts',
       'packages/work/src/runs/steering/**',
       'packages/agent/src/loop/apply-steers.ts',
       'packages/agent/src/loop/conversation-of.ts',
