@@ -6,34 +6,12 @@ import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { isAlive } from '../../packages/fleet/src/sandbox/process/process-record.ts'
 import { aCassette, says } from '../support/cassettes.ts'
+import { meshOnDisk } from '../support/mesh-on-disk.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotillaWith } from '../support/flotilla-command.ts'
 import { openMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { canMount, mountAt } from '../support/small-disk.ts'
-import type { SmallDisk } from '../support/small-disk.ts'
-
-/** A mesh whose whole home is on a separate disk. */
-async function meshOnDisk(size: {
-  readonly sizeMb: number
-  readonly inodes?: number
-}): Promise<{ mesh: MeshProcess; disk: SmallDisk }> {
-  const home = mkdtempSync(join(tmpdir(), 'flotilla-flow-'))
-  const disk = mountAt(home, size)
-  onTestFinished(() => {
-    disk.unmount()
-    rmSync(home, { recursive: true, force: true })
-  })
-  for (const name of ['config', 'cassettes']) mkdirSync(join(home, name))
-  writeFileSync(join(home, 'config', 'settings.json'), JSON.stringify({ default_model: 'scripted/disk' }))
-  writeFileSync(join(home, 'cassettes', 'disk.json'), JSON.stringify(aCassette({ turns: [says('Yes.')] })))
-  const mesh = openMesh(home)
-  onTestFinished(async () => {
-    await mesh.terminate()
-  })
-  await mesh.restart()
-  return { mesh, disk }
-}
 
 const isReady = async (mesh: MeshProcess): Promise<boolean> =>
   mesh.call(meshHumanEndpoints.readyz, { timeoutMs: 5000, reuses: false }).then(

@@ -1,40 +1,17 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { expect, onTestFinished, test } from 'vitest'
-import { aCassette, says } from '../support/cassettes.ts'
+import { meshOnDisk } from '../support/mesh-on-disk.ts'
 import { eventually } from '../support/eventually.ts'
 import { canInject, injectFault } from '../support/injected-fault.ts'
 import type { FaultOfCalls } from '../support/injected-fault.ts'
 import { openLedger } from '../support/ledger-view.ts'
-import { openMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { canMount, mountAt } from '../support/small-disk.ts'
+import { canMount } from '../support/small-disk.ts'
 import type { SmallDisk } from '../support/small-disk.ts'
-
-/** A mesh whose whole home is on a separate disk. */
-async function meshOnDisk(): Promise<Place> {
-  const home = mkdtempSync(join(tmpdir(), 'flotilla-flow-'))
-  const disk = mountAt(home, { sizeMb: 256, inodes: 2000 })
-  onTestFinished(() => {
-    disk.unmount()
-    rmSync(home, { recursive: true, force: true })
-  })
-  for (const name of ['config', 'cassettes']) mkdirSync(join(home, name))
-  writeFileSync(join(home, 'config', 'settings.json'), JSON.stringify({ default_model: 'scripted/disk' }))
-  writeFileSync(join(home, 'cassettes', 'disk.json'), JSON.stringify(aCassette({ turns: [says('Yes.')] })))
-  const mesh = openMesh(home)
-  onTestFinished(async () => {
-    await disk.drain()
-    await mesh.terminate()
-  })
-  await mesh.restart()
-  return { mesh, disk }
-}
 
 interface Place {
   readonly mesh: MeshProcess
@@ -136,7 +113,7 @@ const isReady = async (mesh: MeshProcess): Promise<boolean> =>
 test.skipIf(!canMount || !canInject).each(faults)(
   'a mesh that meets $name refuses or serves, does not end, and is healed within five seconds of its end',
   async ({ name, refuses, mayBeUnanswered, begin }) => {
-    const place = await meshOnDisk()
+    const place = await meshOnDisk({ sizeMb: 256, inodes: 2000 })
     const { mesh } = place
     const { pid } = mesh
     await mesh.ask('hello')

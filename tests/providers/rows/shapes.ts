@@ -31,7 +31,7 @@ export const shapeOddities: readonly Oddity[] = [
   row('a call has tool_name and tool_args', calls([{ tool_name: 'look', tool_args: { at: 'a' } }]), one),
   row('a call has a tool object', calls([{ id: 'a', tool: made }]), one),
   row('a call is a name and its arguments', calls([{ look: { at: 'a' } }]), strange),
-  row('a call has members that nobody knows', calls([{ widget: 'look', stuff: { at: 'a' } }]), strange),
+  row('a call has unknown members', calls([{ widget: 'look', stuff: { at: 'a' } }]), strange),
   row(
     'a message has its calls in calls',
     whole({ role: 'assistant', content: null, calls: [{ id: 'a', function: made }] }, 'tool_calls'),

@@ -129,7 +129,7 @@ describe('the change of an approval', () => {
     expect(notified).toHaveLength(1)
   })
 
-  test('of a person without a run notifies nobody', () => {
+  test('of a person without a run sends no notification', () => {
     const { move, asked, notified, events } = aRoom({ runId: null, requester: 'human:cli' })
     move(asked, { to: 'cancelled', by, detail: '' })
     expect(notified).toEqual([])

@@ -67,7 +67,7 @@ describe('an effect that a person must approve', () => {
     expect(asked).toEqual([{ kind: 'http-request', args: { ...args, once: 'call_new', rule: '' } }])
   })
 
-  test('of a repeated call is the approval of its first time, in whatever state, and asks nobody', () => {
+  test('of a repeated call is the approval of its first time, in any state, and is not asked for again', () => {
     const { effects, asked } = aRoom()
     expect(effects.ask(caller, 'http-request', { decision, args: {}, key: 'known' })).toEqual({
       ...row,

@@ -1,5 +1,5 @@
 import { callIn } from '../answer/call-pieces.ts'
-import { wordsAt } from '../answer/said-words.ts'
+import { wordsAt } from '../answer/read-words.ts'
 import { isRecord } from '../empty-answer.ts'
 import { callOf, textNames } from './bedrock-writer.ts'
 import { membersOf } from '../claude/claude-message.ts'

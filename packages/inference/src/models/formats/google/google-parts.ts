@@ -1,6 +1,6 @@
 import { callIn, callTypes } from '../answer/call-pieces.ts'
 import { wrapped } from '../answer/call-arguments.ts'
-import { wordsAt } from '../answer/said-words.ts'
+import { wordsAt } from '../answer/read-words.ts'
 import { membersOf, writtenObject } from '../claude/claude-message.ts'
 import type { Members } from '../claude/claude-message.ts'
 import { isRecord } from '../empty-answer.ts'
