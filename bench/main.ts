@@ -10,6 +10,7 @@ import type { Bench, BenchReport } from './bench.ts'
 import { blackboardBench } from './blackboard.ts'
 import { browserBench } from './browser.ts'
 import { channelsBench } from './channels.ts'
+import { commandsBench } from './commands.ts'
 import { cronBench } from './cron.ts'
 import { dashboardBench, dashboardHourBench } from './dashboard.ts'
 import { egressBench } from './egress.ts'
@@ -18,7 +19,6 @@ import { inspectionBench } from './inspection.ts'
 import { isolationBench } from './isolation.ts'
 import { idleFleetBench } from './idle-fleet.ts'
 import { harnessBench } from './harness.ts'
-import { helpBench } from './help.ts'
 import { machineLine, readMachineFacts } from './machine-facts.ts'
 import { modelGatewayBench } from './model-gateway.ts'
 import { memoryBench } from './memory.ts'
@@ -61,7 +61,7 @@ const benches: readonly Bench[] = [
   idleFleetBench(100, 3),
   idleFleetBench(500, 1),
   isolationBench,
-  helpBench,
+  commandsBench,
   harnessBench,
   browserBench,
   dashboardBench,

@@ -3,16 +3,11 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
-import { accessSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import {
-  buildNames,
-  builtProgram,
-  programFile,
-  programNodeFlags,
-  programsFolder,
-} from '../packages/protocol/src/built-program.mjs'
+import { buildOutdated } from '../packages/cli/src/mesh-process/build-outdated.mjs'
+import { programFile, programNodeFlags } from '../packages/protocol/src/built-program.mjs'
 import { enginePackages } from '../packages/fleet/src/sandbox/engine/engine-packages.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -107,25 +102,7 @@ if (node === process.execPath && Number(process.versions.node.split('.')[0]) < 2
 
 const [script, ...rest] = process.argv.slice(2)
 const environment = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` }
-if (buildNames.some((name) => builtProgram(fs, root, name) === null) && mayBuild()) {
-  // The build reports its own errors; programs also run without it.
-  spawnSync(node, [join(root, 'scripts', 'build-programs.ts')], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: environment,
-  })
-}
-
-/** Returns false if the checkout belongs to another user. */
-function mayBuild() {
-  try {
-    const folder = join(root, programsFolder)
-    mkdirSync(folder, { recursive: true })
-    accessSync(folder, fs.constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
-}
+buildOutdated(root, node, environment)
 
 const file = script === 'packages/cli/src/main.ts' ? programFile(fs, root, 'cli') : join(root, script)
 const child = spawn(node, [...programNodeFlags, file, ...rest], {

@@ -2,15 +2,14 @@
 // take longer than a short command. Without a current build, the bootstrap installs and builds what is missing.
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
-import { buildNames, builtProgram } from '../packages/protocol/src/built-program.mjs'
+import { builtProgram } from '../packages/protocol/src/built-program.mjs'
 
-const root = dirname(import.meta.dirname)
-const built = Object.fromEntries(buildNames.map((name) => [name, builtProgram(fs, root, name)]))
-if (Object.values(built).includes(null)) {
+const built = builtProgram(fs, dirname(import.meta.dirname), 'cli')
+if (built === null) {
   process.argv.splice(2, 0, 'packages/cli/src/main.ts')
   await import('./bootstrap.mjs')
 } else {
   // The program finds its help and its compile cache by the path that it was started with.
-  process.argv[1] = built.cli
-  await import(built.cli)
+  process.argv[1] = built
+  await import(built)
 }

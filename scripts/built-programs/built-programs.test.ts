@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -64,6 +64,31 @@ describe('a module of Node’s own', () => {
     const built: unknown = await import(pathToFileURL(join(folder, 'main.mjs')).href)
     expect(built).toMatchObject({ made: ['function', 'function'] })
   })
+})
+
+async function bundled(source: string): Promise<string> {
+  // In the checkout, because the entry imports a library.
+  const folder = mkdtempSync(join(import.meta.dirname, 'bundled-'))
+  try {
+    writeFileSync(join(folder, 'main.ts'), source)
+    const files = await bundleProgram(folder, join(folder, 'main.ts'), {})
+    return files.map(({ contents }) => Buffer.from(contents).toString()).join('\n')
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+test('a pattern stays a literal, which Node compiles when it is first used', async () => {
+  expect(await bundled(String.raw`export const emoji = /^\p{RGI_Emoji}$/v`)).toContain(
+    String.raw`/^\p{RGI_Emoji}$/v`,
+  )
+})
+
+test('the library of the HTTP server is loaded when the first server is created', async () => {
+  const text = await bundled("import fastify from 'fastify'\nexport const open = () => fastify({})")
+  const loads = text.split('\n').filter((line) => line.includes('require_fastify()'))
+  expect(loads.length).toBeGreaterThan(0)
+  expect(loads.filter((line) => !line.includes('=> require_fastify()(options)'))).toEqual([])
 })
 
 describe('builds of earlier sources', () => {

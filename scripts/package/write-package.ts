@@ -7,7 +7,7 @@ import { packedFolder, packedLock } from '../../packages/cli/src/demo/demo-proje
 import { browserProgram } from '../../packages/fleet/src/sandbox/image/browser-image.ts'
 import { bundleAgent } from '../../packages/fleet/src/sandbox/image/bundle-agent.ts'
 import { compileDashboard } from '../built-programs/build-dashboard.ts'
-import { bundleProgram, writtenHelpFiles } from '../built-programs/build-program.ts'
+import { bundleProgram, writtenTexts } from '../built-programs/build-program.ts'
 import type { Places } from '../built-programs/read-sources.ts'
 
 /** Worker threads of the mesh, which are files of their own. */
@@ -35,7 +35,7 @@ export async function writePackage(root: string): Promise<void> {
     const entry = join(root, 'packages', name, 'src', 'main.ts')
     for (const file of await bundled(root, entry)) put(`${name}/${basename(file.path)}`, file.contents)
   }
-  for (const { name, contents } of await writtenHelpFiles()) put(`cli/${name}`, contents)
+  for (const { name, contents } of await writtenTexts()) put(`cli/${name}`, contents)
   for (const worker of workers) {
     for (const file of await bundled(root, join(root, worker)))
       put(`workers/${basename(file.path)}`, file.contents)

@@ -44,3 +44,9 @@ test('the help of all commands loads no command at all', () => {
     ),
   ).toEqual([])
 })
+
+test('a command that calls no mesh loads no client and no schema of an endpoint', () => {
+  const loaded = [...loadedWith(join(sources, 'context.ts'))].map((file) => relative(packages, file))
+  expect(loaded).toContain('cli/src/terminal/terminal.ts')
+  expect(loaded.filter((file) => /client\/src\/mesh|-api\.ts$/.test(file))).toEqual([])
+})

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { setGlobalProxyFromEnv } from 'node:http'
 import { enableCompileCache } from 'node:module'
 import { homedir, uptime } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -33,8 +34,8 @@ const help = writtenHelp(words, {
 if (help === null) {
   // Compiling takes more than half of a short command; only modules loaded from here on are cached for the next one.
   enableCompileCache(compiledProgramFolder(process.env['XDG_CACHE_HOME'], homedir(), process.argv[1]))
-  const { connectDirectly } = await import('@flotilla/client/direct-connections')
-  connectDirectly(process)
+  const { connectDirectly } = await import('@flotilla/protocol/direct-connections')
+  connectDirectly(process, setGlobalProxyFromEnv)
   const { runCommandLine } = await import('./run-command-line.ts')
 
   process.exitCode = await runCommandLine(words)

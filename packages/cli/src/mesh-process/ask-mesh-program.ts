@@ -5,7 +5,7 @@ import { programNodeFlags } from '@flotilla/protocol/built-program'
 import { CommandFailed } from '../command-failed.ts'
 import { parseJsonLine, parseMeshLine } from './mesh-lines.ts'
 import type { MeshLine } from './mesh-lines.ts'
-import { meshMain } from './mesh-paths.ts'
+import { meshForReading, meshMain } from './mesh-paths.ts'
 
 export interface AskOptions {
   readonly verb:
@@ -43,11 +43,15 @@ const changing: readonly AskOptions['verb'][] = [
   'image-with-mesh',
 ]
 
+/** Verbs that read the home and start nothing. */
+const reading: readonly AskOptions['verb'][] = ['verify-journal', 'verify-backup', 'session']
+
 /** Runs the mesh program for one answer: the last JSON object it prints. Rejects with CommandFailed. */
 export async function askMeshProgram(options: AskOptions): Promise<unknown> {
+  const program = reading.includes(options.verb) ? meshForReading() : meshMain()
   const child = spawn(
     process.execPath,
-    [...programNodeFlags, meshMain(), options.verb, '--home', options.home, ...(options.extra ?? [])],
+    [...programNodeFlags, program, options.verb, '--home', options.home, ...(options.extra ?? [])],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: options.environment,

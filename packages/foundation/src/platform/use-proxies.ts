@@ -1,4 +1,5 @@
 import { setGlobalProxyFromEnv } from 'node:http'
+import { connectDirectly } from '@flotilla/protocol/direct-connections'
 import type { OutboundProxies } from './proxied-connections.ts'
 
 /**
@@ -8,9 +9,7 @@ import type { OutboundProxies } from './proxied-connections.ts'
 export async function useProxies(
   rules: OutboundProxies & { readonly proxies: readonly unknown[] },
 ): Promise<void> {
-  // An address to which no connection is made, because `*` exempts every host.
-  const nowhere = 'http://127.0.0.1:9'
-  setGlobalProxyFromEnv({ http_proxy: nowhere, https_proxy: nowhere, no_proxy: '*' })
+  connectDirectly(process, setGlobalProxyFromEnv)
   if (rules.proxies.length === 0) return
   const { proxiedByDefault } = await import('./proxied-agent.ts')
   proxiedByDefault(rules)

@@ -1,5 +1,3 @@
-import { setGlobalProxyFromEnv } from 'node:http'
-
 /**
  * Matches Node's option that makes all connections use the proxies of the environment, in every spelling that Node
  * reads: with underscores, in quotes, with a value.
@@ -13,12 +11,16 @@ export function usesEnvironmentProxy({ env, execArgv }: Pick<NodeJS.Process, 'en
 }
 
 /**
- * Makes this process connect directly, even with `NODE_USE_ENV_PROXY`: the command line calls only the mesh, and no
- * proxy should see these calls. Programs that this process starts get the environment unchanged.
+ * Makes this process connect directly, even with `NODE_USE_ENV_PROXY`: the command line calls only the mesh, which
+ * no proxy should see, and the mesh has rules of its own for proxies. Programs that this process starts get the
+ * environment unchanged. `useProxy` is Node's `setGlobalProxyFromEnv`.
  */
-export function connectDirectly(process: Pick<NodeJS.Process, 'env' | 'execArgv'>): void {
+export function connectDirectly(
+  process: Pick<NodeJS.Process, 'env' | 'execArgv'>,
+  useProxy: (proxies: Readonly<Record<string, string>>) => unknown,
+): void {
   if (!usesEnvironmentProxy(process)) return
   // This proxy is never used, because `*` exempts every host.
   const nowhere = 'http://127.0.0.1:9'
-  setGlobalProxyFromEnv({ http_proxy: nowhere, https_proxy: nowhere, no_proxy: '*' })
+  useProxy({ http_proxy: nowhere, https_proxy: nowhere, no_proxy: '*' })
 }
