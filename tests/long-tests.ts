@@ -14,6 +14,7 @@ const flows = [
   'channel-files',
   'channel-setup',
   'channel-voice',
+  'channels-killed',
   'chaos',
   'chat-conversations',
   'company-proxy',

@@ -1,21 +1,14 @@
-import { existsSync } from 'node:fs'
-import { mkdtemp, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import process from 'node:process'
-import { pathToFileURL } from 'node:url'
 import { keptApi, keptEndpoints } from '@flotilla/protocol/kept-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
+import { startChannelMesh } from '../support/channel-mesh.ts'
+import type { ChannelMesh } from '../support/channel-mesh.ts'
 import { eventually } from '../support/eventually.ts'
-import { flotilla } from '../support/flotilla-command.ts'
 import { openLedger } from '../support/ledger-view.ts'
-import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { aWebhookPlatform } from '../support/webhook-platform.ts'
 
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
-const preload = pathToFileURL(join(repositoryRoot, 'tests', 'support', 'kill-at-row.mjs')).href
 const answer = 'Here it is again.'
 // The agent returns a received file as a file, through its own tools.
 const cassette = aCassette({
@@ -31,46 +24,16 @@ const cassette = aCassette({
   ],
 })
 
-let platform: Awaited<ReturnType<typeof aWebhookPlatform>>
+let fleet: ChannelMesh
 let mesh: MeshProcess
-let arm: string
+let platform: ChannelMesh['platform']
 
 beforeAll(async () => {
-  platform = await aWebhookPlatform()
-  arm = join(await mkdtemp(join(tmpdir(), 'arm-')), 'armed')
-  mesh = await startMesh({
-    cassettes: { files: cassette },
-    settings: { channels: { per_minute: 600, webhook: { url: platform.url } } },
-    environment: {
-      FLOTILLA_SYSTEM_CHANNEL_WEBHOOK_SECRET: platform.secret,
-      NODE_OPTIONS: `--import=${preload}`,
-      KILL_WHEN_ARMED: arm,
-    },
-  })
-  await mesh.createWorker('clerk')
-  const printed = await flotilla({ url: mesh.url, home: mesh.home }, 'channels', 'pair', 'webhook')
-  const code = /^[A-Z2-9]{8}$/m.exec(printed.out)?.[0] ?? ''
-  await say('pairing', { conversation: 'first', text: code })
+  fleet = await startChannelMesh({ cassettes: { files: cassette } })
+  ;({ mesh, platform } = fleet)
+  await fleet.pair('first')
 })
-afterAll(async () => {
-  await mesh?.stop()
-  await platform?.close()
-})
-
-/** Sends as the webhook standard requires: repeatedly, until the delivery is accepted. */
-async function say(id: string, said: object): Promise<void> {
-  await eventually(`${id} is taken`, async () => {
-    const reply = await platform.deliver(mesh.url, id, said).catch(() => null)
-    return reply !== null && reply.status === 202
-  })
-}
-
-/** Restarts the mesh where it was killed. */
-async function restartOnceKilled(isKilled: () => boolean = () => !existsSync(arm)): Promise<void> {
-  await eventually('the mesh is killed', isKilled)
-  await mesh.kill9().catch(() => undefined)
-  await mesh.restart()
-}
+afterAll(() => fleet?.stop())
 
 async function uploads(): Promise<readonly string[]> {
   const reply = await mesh.call(keptEndpoints.folder, { params: { id: 'clerk' }, query: { path: 'uploads' } })
@@ -121,7 +84,7 @@ const onceIn = (step: string) => ({
 const saying = (step: string) => {
   const id = step.replaceAll(/[^a-z]+/g, '-')
   const files = [platform.file(`${id}.txt`, `content of ${step}`)]
-  return say(id, { conversation: step, text: '@clerk copy this', files })
+  return fleet.say(id, { conversation: step, text: '@clerk copy this', files })
 }
 
 describe('a file that somebody sends, and one that an agent makes of it', () => {
@@ -156,9 +119,9 @@ describe('a file that somebody sends, and one that an agent makes of it', () => 
   it.each(moments.filter(([step]) => isSoak || some.includes(step)))(
     'files in a chat are there once where the mesh is killed: %s',
     async (step, moment) => {
-      await writeFile(arm, moment)
+      await fleet.killAt(moment)
       const said = saying(step)
-      await restartOnceKilled()
+      await fleet.restartOnceKilled()
       await said
       expect(await storyOf(step)).toEqual(onceIn(step))
     },
@@ -179,13 +142,13 @@ describe('a file that somebody sends, and one that an agent makes of it', () => 
       platform.onEvent(async (event) => {
         if (isBegun || event.conversation !== step || event.type !== type) return
         isBegun = true
-        await writeFile(arm, moment)
+        await fleet.killAt(moment)
         // The kill is armed first: when the arming file is gone, the mesh was killed.
         isArmed = true
       })
       try {
         await saying(step)
-        await restartOnceKilled(() => isArmed && !existsSync(arm))
+        await fleet.restartOnceKilled(() => isArmed && fleet.isKilled())
         expect(await storyOf(step)).toEqual(onceIn(step))
       } finally {
         platform.onEvent(null)
@@ -209,7 +172,7 @@ describe('a file that somebody sends, and one that an agent makes of it', () => 
         )
       try {
         await saying(step)
-        await restartOnceKilled(() => isKilled)
+        await fleet.restartOnceKilled(() => isKilled)
         expect(await storyOf(step)).toEqual(onceIn(step))
       } finally {
         platform.onFetch(null)

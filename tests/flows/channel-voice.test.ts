@@ -1,20 +1,14 @@
-import { existsSync } from 'node:fs'
-import { mkdtemp, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import process from 'node:process'
-import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aCassette, says } from '../support/cassettes.ts'
+import { startChannelMesh } from '../support/channel-mesh.ts'
+import type { ChannelMesh } from '../support/channel-mesh.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { openLedger } from '../support/ledger-view.ts'
-import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { answerTranscript, aTranscriptionServer, oggNote } from '../support/transcription-server.ts'
-import { aWebhookPlatform } from '../support/webhook-platform.ts'
 
-const preload = pathToFileURL(join(repositoryRoot, 'tests', 'support', 'kill-at-row.mjs')).href
 const answer = 'It is green.'
 const cassette = aCassette(
   { agents: ['clerk', 'poor'], when: 'how is the build of', turns: [says(answer)] },
@@ -25,57 +19,35 @@ const usdPerSecond = 0.1
 /** 6,000 bytes last eight seconds at most; the server reports two seconds. */
 const note = (words: string) => oggNote(`<${words}>`, 6000).toString('latin1')
 
-let platform: Awaited<ReturnType<typeof aWebhookPlatform>>
-let server: Awaited<ReturnType<typeof aTranscriptionServer>>
+let fleet: ChannelMesh
 let mesh: MeshProcess
-let arm: string
+let platform: ChannelMesh['platform']
+let server: Awaited<ReturnType<typeof aTranscriptionServer>>
 
 beforeAll(async () => {
-  platform = await aWebhookPlatform()
   server = await aTranscriptionServer()
   server.answerWith(({ bytes }, response) =>
     answerTranscript(response, /<([^>]*)>/.exec(bytes.toString('latin1'))?.[1] ?? ''),
   )
-  arm = join(await mkdtemp(join(tmpdir(), 'arm-')), 'armed')
-  mesh = await startMesh({
+  fleet = await startChannelMesh({
     cassettes: { voice: cassette },
     settings: {
       providers: { ear: { kind: 'openai-compatible', base_url: server.baseUrl, local: false } },
-      channels: {
-        per_minute: 600,
-        webhook: { url: platform.url },
-        voice: { model: 'ear/whisper', usd_per_minute: usdPerSecond * 60 },
-      },
     },
-    environment: {
-      FLOTILLA_SYSTEM_CHANNEL_WEBHOOK_SECRET: platform.secret,
-      NODE_OPTIONS: `--import=${preload}`,
-      KILL_WHEN_ARMED: arm,
-    },
+    channels: { voice: { model: 'ear/whisper', usd_per_minute: usdPerSecond * 60 } },
   })
-  await mesh.createWorker('clerk')
+  ;({ mesh, platform } = fleet)
   await mesh.createWorker('poor')
-  const printed = await flotilla(mesh, 'channels', 'pair', 'webhook')
-  const code = /^[A-Z2-9]{8}$/m.exec(printed.out)?.[0] ?? ''
-  await say('pairing', { conversation: 'first', text: code })
+  await fleet.pair('first')
 })
 afterAll(async () => {
-  await mesh?.stop()
+  await fleet?.stop()
   await server?.close()
-  await platform?.close()
 })
-
-/** Sends as the webhook standard requires: repeatedly, until the delivery is accepted. */
-async function say(id: string, said: object): Promise<void> {
-  await eventually(`${id} is taken`, async () => {
-    const reply = await platform.deliver(mesh.url, id, said).catch(() => null)
-    return reply !== null && reply.status === 202
-  })
-}
 
 const saying = (step: string, agent = 'clerk') => {
   const files = [{ ...platform.file(`${step}.ogg`, note(`how is the build of ${step}?`)), voice: true }]
-  return say(step, { conversation: step, text: `@${agent} listen`, files })
+  return fleet.say(step, { conversation: step, text: `@${agent} listen`, files })
 }
 
 /** Returns all stored rows once the person has an answer and no work is open any more. */
@@ -147,11 +119,9 @@ describe('a voice note', () => {
   it.each(process.env['FLOTILLA_SOAK'] === '1' ? moments : moments.slice(1, 2))(
     'a voice note is one run where the mesh is killed once it is %s',
     async (step, moment) => {
-      await writeFile(arm, moment)
+      await fleet.killAt(moment)
       const said = saying(step)
-      await eventually('the mesh is killed', () => !existsSync(arm))
-      await mesh.kill9().catch(() => undefined)
-      await mesh.restart()
+      await fleet.restartOnceKilled()
       await said
       expect(await storyOf(step)).toEqual(oneRun(step))
     },
@@ -170,9 +140,7 @@ describe('a voice note', () => {
       answerTranscript(response, /<([^>]*)>/.exec(bytes.toString('latin1'))?.[1] ?? '')
     })
     const said = saying('midway')
-    await eventually('the mesh is killed', () => isKilled)
-    await mesh.kill9().catch(() => undefined)
-    await mesh.restart()
+    await fleet.restartOnceKilled(() => isKilled)
     await said
     expect(await storyOf('midway')).toEqual(oneRun('midway'))
     expect(server.notes).toHaveLength(plainly + 2)

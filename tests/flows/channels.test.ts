@@ -1,22 +1,18 @@
-import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
-import { pathToFileURL } from 'node:url'
 import { channelEndpoints, channelsApi } from '@flotilla/protocol/channels-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { channelLimits } from '../../packages/inbound/src/channels/channel-limits.ts'
 import { aCassette, calls, operatorHandsOff, says } from '../support/cassettes.ts'
+import { startChannelMesh } from '../support/channel-mesh.ts'
+import type { ChannelMesh } from '../support/channel-mesh.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { openLedger } from '../support/ledger-view.ts'
-import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { aWebhookPlatform } from '../support/webhook-platform.ts'
 
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
-const preload = pathToFileURL(join(repositoryRoot, 'tests', 'support', 'kill-at-row.mjs')).href
 const answer = 'The report is written.'
 /** Allowed messages of one person in a minute. */
 const perMinute = 100
@@ -37,49 +33,25 @@ const cassette = aCassette(
   { agents: ['clerk'], when: '^report', turns: [says(answer)] },
 )
 
-let platform: Awaited<ReturnType<typeof aWebhookPlatform>>
+let fleet: ChannelMesh
 let mesh: MeshProcess
-let arm: string
+let platform: ChannelMesh['platform']
+let say: ChannelMesh['say']
 
 beforeAll(async () => {
-  platform = await aWebhookPlatform()
-  arm = join(await mkdtemp(join(tmpdir(), 'arm-')), 'armed')
-  mesh = await startMesh({
+  fleet = await startChannelMesh({
     cassettes: { channels: cassette },
+    channels: { per_minute: perMinute },
     settings: {
-      channels: { per_minute: perMinute, webhook: { url: platform.url } },
       providers: { dear: { kind: 'openai-compatible', base_url: 'http://127.0.0.1:9/v1' } },
       models: { 'dear/one': { price: { input_per_mtok: 1000, output_per_mtok: 1000 } } },
     },
-    environment: {
-      FLOTILLA_SYSTEM_CHANNEL_WEBHOOK_SECRET: platform.secret,
-      NODE_OPTIONS: `--import=${preload}`,
-      KILL_WHEN_ARMED: arm,
-    },
   })
-  await mesh.createWorker('clerk')
+  ;({ mesh, platform, say } = fleet)
 })
-afterAll(async () => {
-  await mesh?.stop()
-  await platform?.close()
-})
+afterAll(() => fleet?.stop())
 
 const home = () => ({ url: mesh.url, home: mesh.home })
-
-/** Sends as the webhook standard requires: repeatedly, until the delivery is accepted. */
-async function say(id: string, said: object): Promise<void> {
-  await eventually(`${id} is taken`, async () => {
-    const reply = await platform.deliver(mesh.url, id, said).catch(() => null)
-    return reply !== null && reply.status === 202
-  })
-}
-
-/** Restarts the mesh where it was killed. */
-async function restartOnceKilled(): Promise<void> {
-  await eventually('the mesh is killed', () => !existsSync(arm))
-  await mesh.kill9().catch(() => undefined)
-  await mesh.restart()
-}
 
 describe('a channel', () => {
   it('a channel is listed with its state, pairs by a code from the terminal, and rejects unknown accounts', async () => {
@@ -105,9 +77,7 @@ describe('a channel', () => {
     expect(platform.in('first').map(({ text }) => text)).toEqual([
       expect.stringContaining('flotilla people link NAME webhook:intranet:ann'),
     ])
-    const printed = await flotilla(home(), 'channels', 'pair', 'webhook')
-    const code = /^[A-Z2-9]{8}$/m.exec(printed.out)?.[0] ?? ''
-    await say('pairing', { conversation: 'first', text: code })
+    await fleet.pair('first')
     await eventually('the owner is known', () =>
       platform.in('first').some(({ text }) => text.includes('You are owner')),
     )
@@ -276,103 +246,9 @@ describe('many people at once', () => {
       expect(count('TRUE')).toBeLessThanOrEqual(
         perMinute + 1 + channelLimits.strangersAnsweredPerMinute + rightful.length,
       )
-      await eventually(
-        'nothing is to be told any more',
-        () => ledger.rows("SELECT id FROM channel_letters WHERE state = 'open'").length === 0,
-      )
+      await fleet.allDelivered()
     } finally {
       ledger.close()
     }
-  })
-})
-
-describe('a mesh that is killed between any two steps', () => {
-  const messageRow = 'INSERT OR IGNORE INTO channel_messages'
-  const letterRow = 'INSERT OR IGNORE INTO channel_letters'
-  const begun = 'UPDATE channel_letters SET begun_piece = ?, attempts'
-  const out = 'UPDATE channel_letters SET pieces_out'
-  const settled = 'UPDATE channel_letters SET state'
-  const delivered = "UPDATE outbox SET state = 'delivered'"
-
-  const moments = [
-    ['received, and no row written', `before ${messageRow}`],
-    ['the row written, and not acknowledged', `after ${messageRow}`],
-    ['answered, and no letter written', `before ${letterRow}`],
-    ['the letter written, and nothing sent', `after ${letterRow}`],
-    ['a piece begun, and not sent', `after ${begun}`],
-    ['sent, and not written that it is', `before ${out}`],
-    ['written that it is sent, and not settled', `after ${out}`],
-    ['settled, and the outcome not marked', `before ${delivered}`],
-    ['marked, and not committed', `before ${settled}`],
-    ['all over', `after ${settled}`],
-  ] as const
-  /** Before and after a row of an incoming message, and of each row that is written for a delivery. */
-  const some = [
-    'the row written, and not acknowledged',
-    'answered, and no letter written',
-    'a piece begun, and not sent',
-    'settled, and the outcome not marked',
-  ]
-
-  it.each(moments.filter(([step]) => isSoak || some.includes(step)))(
-    '%s: the answer is there once',
-    async (step, moment) => {
-      const conversation = step
-      await writeFile(arm, moment)
-      const saying = say(step.replaceAll(' ', '-'), { conversation, text: '@clerk report again' })
-      await restartOnceKilled()
-      await saying
-      const answers = () => platform.in(conversation).filter(({ text }) => text.includes(answer))
-      await eventually('the answer is shown', () => answers().length > 0)
-      const ledger = openLedger(mesh.home)
-      try {
-        await eventually(
-          'nothing is to be told any more',
-          () => ledger.rows("SELECT id FROM channel_letters WHERE state = 'open'").length === 0,
-        )
-        const rows = ledger.rows(
-          'SELECT run_id FROM channel_messages WHERE message_id = ?',
-          step.replaceAll(' ', '-'),
-        )
-        expect(rows).toHaveLength(1)
-        expect(
-          ledger.rows(
-            'SELECT run_id FROM channel_runs WHERE json_extract(place, ?) = ?',
-            '$.conversationId',
-            conversation,
-          ),
-        ).toEqual(rows)
-        expect(
-          ledger.rows('SELECT state FROM outbox WHERE run_id = ?', String(rows[0]?.['run_id'])),
-        ).toMatchObject([{ state: 'delivered' }])
-      } finally {
-        ledger.close()
-      }
-      expect(platform.in(conversation).map(({ text }) => text)).toEqual([expect.stringContaining(answer)])
-    },
-  )
-
-  it('a mesh that is killed between any two steps while the platform answers: what it has already is not shown twice', async () => {
-    let killed = false
-    platform.onEvent(async ({ conversation }) => {
-      if (conversation !== 'held' || killed) return
-      killed = true
-      await mesh.kill9()
-    })
-    await say('held', { conversation: 'held', text: '@clerk report once more' })
-    await eventually('the mesh is killed', () => killed)
-    platform.onEvent(null)
-    await mesh.kill9().catch(() => undefined)
-    await mesh.restart()
-    const ledger = openLedger(mesh.home)
-    try {
-      await eventually(
-        'the letter is settled',
-        () => ledger.rows("SELECT id FROM channel_letters WHERE state = 'open'").length === 0,
-      )
-    } finally {
-      ledger.close()
-    }
-    expect(platform.in('held').map(({ text }) => text)).toEqual([expect.stringContaining(answer)])
   })
 })
