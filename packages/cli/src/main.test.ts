@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { answerJson, startLoopbackServer } from '@flotilla/client/loopback-server'
 import { Problem } from '@flotilla/protocol/problem'
 import { problemJson } from '@flotilla/protocol/problem-json'
+import { aRunView } from '../../testing/src/run-view.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cliProgram } from '../../../tests/support/programs.ts'
 
@@ -38,30 +39,7 @@ function flotilla(...words: string[]): Promise<{ code: number; out: string; err:
   return start(...words).ended
 }
 
-const aRun = {
-  id: 'run_1',
-  agent_id: 'operator',
-  kind: 'chat',
-  origin: { kind: 'human', channel: 'cli' },
-  input: { kind: 'chat', message: 'Hi', session: 'default' },
-  state: 'done',
-  attempt: 1,
-  fence: 1,
-  proactive: false,
-  parent_id: null,
-  task_id: null,
-  waiting_on: [],
-  steers: [],
-  trace_id: 't',
-  created_at: 1,
-  started_at: 2,
-  ended_at: 3,
-  outcome: { status: 'done', text: 'Hello' },
-  tokens_used: 3,
-  cost_usd: 0,
-  unconfirmed_tokens: 0,
-  unconfirmed_usd: 0,
-}
+const aRun = aRunView()
 
 const nothing = Object.fromEntries(
   [

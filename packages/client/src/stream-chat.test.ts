@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
+import { aRunView } from '../../testing/src/run-view.ts'
 import { describe, expect, it } from 'vitest'
 import { startLoopbackServer } from './loopback-server.ts'
 import { createMeshClient } from './mesh-client.ts'
@@ -12,33 +13,7 @@ const text = {
   type: 'event',
   event: { type: 'text.streamed', agent_id: 'operator', run_id: 'run_1', content: 'Hel' },
 } as const
-const ended = {
-  type: 'ended',
-  run: {
-    id: 'run_1',
-    agent_id: 'operator',
-    kind: 'chat',
-    origin: { kind: 'human', channel: 'cli' },
-    input: { kind: 'chat', message: 'Hi', session: 'default' },
-    state: 'done',
-    attempt: 1,
-    fence: 1,
-    proactive: false,
-    parent_id: null,
-    task_id: null,
-    waiting_on: [],
-    steers: [],
-    trace_id: 't',
-    created_at: 1,
-    started_at: 2,
-    ended_at: 3,
-    outcome: { status: 'done', text: 'Hello' },
-    tokens_used: 3,
-    unconfirmed_tokens: 0,
-    cost_usd: 0,
-    unconfirmed_usd: 0,
-  },
-} as const
+const ended = { type: 'ended', run: aRunView() } as const
 
 function send(reply: ServerResponse, frames: readonly unknown[]): void {
   if (!reply.headersSent) reply.writeHead(200, { 'content-type': 'text/event-stream' })

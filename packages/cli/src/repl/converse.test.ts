@@ -4,8 +4,8 @@ import { createMeshClient } from '@flotilla/client/mesh-client'
 import type { MeshClient } from '@flotilla/client/mesh-client'
 import type { ChatOptions } from '@flotilla/client/stream-chat'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
-import type { RunView } from '@flotilla/protocol/run'
 import type { SteerView } from '@flotilla/protocol/steer'
+import { aRunView } from '../../../testing/src/run-view.ts'
 import { describe, expect, it } from 'vitest'
 import type { CommandContext } from '../context.ts'
 import { keepTerminal } from '../fake-terminal.ts'
@@ -28,30 +28,11 @@ const aSteer = (text: string, changes: Partial<SteerView>): SteerView => ({
 
 const ended = (message: string, steers: SteerView[]): ChatStreamFrame => ({
   type: 'ended',
-  run: {
-    id: 'run_1',
-    agent_id: 'operator',
-    kind: 'chat',
-    origin: { kind: 'human', channel: 'cli' },
+  run: aRunView({
     input: { kind: 'chat', message, session: 'default' },
-    state: 'done',
-    attempt: 1,
-    fence: 1,
-    proactive: false,
-    parent_id: null,
-    task_id: null,
-    waiting_on: [],
     steers,
-    trace_id: 't',
-    created_at: 1,
-    started_at: 2,
-    ended_at: 3,
     outcome: { status: 'done', text: `answer to ${message}` },
-    tokens_used: 3,
-    cost_usd: 0,
-    unconfirmed_tokens: 0,
-    unconfirmed_usd: 0,
-  } satisfies RunView,
+  }),
 })
 
 interface Script {

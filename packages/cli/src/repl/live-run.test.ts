@@ -3,6 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { createMeshClient } from '@flotilla/client/mesh-client'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 import type { RunOutcome } from '@flotilla/protocol/run'
+import { aRunView } from '../../../testing/src/run-view.ts'
 import { describe, expect, it } from 'vitest'
 import { keepTerminal } from '../fake-terminal.ts'
 import type { Colors } from '../terminal/color.ts'
@@ -18,30 +19,7 @@ const saved: ChatStreamFrame = {
 }
 const ended = (outcome: RunOutcome): ChatStreamFrame => ({
   type: 'ended',
-  run: {
-    id: 'run_1',
-    agent_id: 'operator',
-    kind: 'chat',
-    origin: { kind: 'human', channel: 'cli' },
-    input: { kind: 'chat', message: 'Hi', session: 'default' },
-    state: outcome.status,
-    attempt: 1,
-    fence: 1,
-    proactive: false,
-    parent_id: null,
-    task_id: null,
-    waiting_on: [],
-    steers: [],
-    trace_id: 't',
-    created_at: 1,
-    started_at: 2,
-    ended_at: 3,
-    outcome,
-    tokens_used: 3,
-    cost_usd: 0,
-    unconfirmed_tokens: 0,
-    unconfirmed_usd: 0,
-  },
+  run: aRunView({ state: outcome.status, outcome }),
 })
 
 const wait = (state: 'retries' | 'silent' | 'over', seconds = 5): ChatStreamFrame => ({

@@ -1,32 +1,19 @@
 import type { RunView } from '@flotilla/protocol/run'
+import { aRunView } from '../../../testing/src/run-view.ts'
 import { describe, expect, it } from 'vitest'
 import { nextStep } from './next-step.ts'
 import type { RunSurroundings } from './next-step.ts'
 
-const run: RunView = {
-  id: 'run_1',
+const run = aRunView({
   agent_id: 'scribe',
-  kind: 'chat',
   origin: { kind: 'cron', channel: 'cron' },
-  input: { kind: 'chat', message: 'Write.', session: 's' },
   state: 'running',
-  attempt: 1,
-  fence: 1,
   proactive: true,
-  parent_id: null,
-  task_id: null,
-  waiting_on: [],
-  steers: [],
-  trace_id: 't',
-  created_at: 1,
   started_at: 1,
   ended_at: null,
   outcome: null,
   tokens_used: 0,
-  cost_usd: 0,
-  unconfirmed_tokens: 0,
-  unconfirmed_usd: 0,
-}
+})
 const now = new Date('2026-11-29T14:00:00').getTime()
 const around: RunSurroundings = {
   agent: { paused: null, retry_at: null },
