@@ -16,14 +16,23 @@ import { flotilla } from '../support/flotilla-command.ts'
 import { editPermissions } from '../support/edit-permissions.ts'
 
 const costShareMax = 0.25
+const wires = ['anthropic', 'openai', 'openai-marks', 'openai-items'] as const
 
-test.each(['anthropic', 'openai', 'openai-marks', 'openai-items'] as const)(
+/** A mesh whose calls a caching provider bills by this wire. `ask` is one turn of the worker with these calls. */
+async function billed(wire: (typeof wires)[number]) {
+  const provider = await startCachingProvider(wire)
+  onTestFinished(() => provider.close())
+  const mesh = await startBilledMesh(wire, provider)
+  onTestFinished(() => mesh.stop())
+  const ask = (turn: number, calls: Parameters<typeof askCalling>[2]['calls']) =>
+    askCalling(mesh, provider, { agent: 'worker', turn, calls })
+  return { provider, mesh, ask }
+}
+
+test.each(wires)(
   'a conversation with %s costs a fraction of its tokens, because the provider has cached them',
   async (wire) => {
-    const provider = await startCachingProvider(wire)
-    onTestFinished(() => provider.close())
-    const mesh = await startBilledMesh(wire, provider)
-    onTestFinished(() => mesh.stop())
+    const { provider, mesh } = await billed(wire)
     const bills = await converse(mesh, provider, 'operator')
     expect(bills).toHaveLength(commandsByTurn.reduce((sum, count) => sum + count + 1, 0))
     const sum = (field: 'tokens' | 'cost') => bills.reduce((total, bill) => total + bill[field], 0)
@@ -100,10 +109,7 @@ const costBefore = {
 test.each(['anthropic', 'openai'] as const)(
   'a conversation with %s and its heartbeats cost at most their share of what they cost before',
   async (wire) => {
-    const provider = await startCachingProvider(wire)
-    onTestFinished(() => provider.close())
-    const mesh = await startBilledMesh(wire, provider)
-    onTestFinished(() => mesh.stop())
+    const { provider, mesh } = await billed(wire)
     for (const agent of ['operator', 'worker'] as const) {
       const sum = (bills: readonly { readonly cost: number }[]) =>
         bills.reduce((total, { cost }) => total + cost, 0)
@@ -146,15 +152,10 @@ test.each(['operator', 'worker'] as const)('the first prompt of the %s is small'
   expect(JSON.stringify(body['messages'])).toMatch(/More tools of yours.*- blackboard: .*write_blackboard/)
 })
 
-test.each(['anthropic', 'openai', 'openai-marks', 'openai-items'] as const)(
+test.each(wires)(
   'a picture is paid in full once with %s, and read from the cache with the conversation afterwards',
   async (wire) => {
-    const provider = await startCachingProvider(wire)
-    onTestFinished(() => provider.close())
-    const mesh = await startBilledMesh(wire, provider)
-    onTestFinished(() => mesh.stop())
-    const ask = (turn: number, calls: Parameters<typeof askCalling>[2]['calls']) =>
-      askCalling(mesh, provider, { agent: 'worker', turn, calls })
+    const { provider, ask } = await billed(wire)
     const make = String.raw`(printf '\x89PNG\r\n\x1a\n'; head -c 30000 /dev/zero) > a.png`
     const bills = [
       ...(await ask(0, [
@@ -171,15 +172,10 @@ test.each(['anthropic', 'openai', 'openai-marks', 'openai-items'] as const)(
   },
 )
 
-test.each(['anthropic', 'openai', 'openai-marks', 'openai-items'] as const)(
+test.each(wires)(
   'a learning of a running conversation with %s leaves its cached beginning valid',
   async (wire) => {
-    const provider = await startCachingProvider(wire)
-    onTestFinished(() => provider.close())
-    const mesh = await startBilledMesh(wire, provider)
-    onTestFinished(() => mesh.stop())
-    const ask = (turn: number, calls: Parameters<typeof askCalling>[2]['calls']) =>
-      askCalling(mesh, provider, { agent: 'worker', turn, calls })
+    const { provider, ask } = await billed(wire)
     const bills = [
       ...(await ask(0, [{ command: 'seq 1 1000' }, { command: 'echo the sea is wet; exit 3' }])),
       ...(await ask(1, [{ command: 'seq 2000 3000' }])),
@@ -194,15 +190,10 @@ test.each(['anthropic', 'openai', 'openai-marks', 'openai-items'] as const)(
   },
 )
 
-test.each(['anthropic', 'openai', 'openai-marks', 'openai-items'] as const)(
+test.each(wires)(
   'tools that are found and called in a conversation with %s leave its cached beginning valid',
   async (wire) => {
-    const provider = await startCachingProvider(wire)
-    onTestFinished(() => provider.close())
-    const mesh = await startBilledMesh(wire, provider)
-    onTestFinished(() => mesh.stop())
-    const ask = (turn: number, calls: Parameters<typeof askCalling>[2]['calls']) =>
-      askCalling(mesh, provider, { agent: 'worker', turn, calls })
+    const { provider, ask } = await billed(wire)
     const entry = { key: 'output/count', value: 7 }
     // A provider with a tool search of its own gets found tools as tools.
     const hasSearch = wire === 'anthropic' || wire === 'openai-items'

@@ -36,6 +36,28 @@ function spansOf(index: number, agentId = 'a'): readonly Span[] {
   ]
 }
 
+/** An exporter that sends every span, unless other settings say so, to this collector. */
+function exportTo(
+  receiver: { readonly url: string },
+  reports: Parameters<typeof createSpanExport>[2],
+  settings: { readonly sampling?: TraceSampling; readonly proxies?: OutboundProxies } = {},
+) {
+  return createSpanExport(
+    {
+      url: `${receiver.url}/v1/traces`,
+      headers: {},
+      timeoutMs: 10_000,
+      serviceName: 's',
+      resource: {},
+      sampling: { sampler: 'always_on', ratio: 1 },
+      proxies: noProxies,
+      ...settings,
+    },
+    '0',
+    reports,
+  )
+}
+
 async function sent(
   sampling: TraceSampling,
   proxies: OutboundProxies = noProxies,
@@ -43,18 +65,10 @@ async function sent(
   const receiver = await startOtlpReceiver()
   const lost: unknown[] = []
   try {
-    const out = createSpanExport(
-      {
-        url: `${receiver.url}/v1/traces`,
-        headers: {},
-        timeoutMs: 10_000,
-        serviceName: 's',
-        resource: {},
-        sampling,
-        proxies,
-      },
-      '0',
+    const out = exportTo(
+      receiver,
       { lost: (_spans, error) => void lost.push(error), refused: (refusal) => void lost.push(refusal) },
+      { sampling, proxies },
     )
     for (let index = 0; index < traces; index++) for (const span of spansOf(index)) out.send(span)
     await out.close()
@@ -99,19 +113,7 @@ test('spans that found no room in the queue are counted, and the loss is reporte
   const receiver = await startOtlpReceiver()
   onTestFinished(receiver.close)
   const lost: number[] = []
-  const out = createSpanExport(
-    {
-      url: `${receiver.url}/v1/traces`,
-      headers: {},
-      timeoutMs: 10_000,
-      serviceName: 's',
-      resource: {},
-      sampling: { sampler: 'always_on', ratio: 1 },
-      proxies: noProxies,
-    },
-    '0',
-    { lost: (spans) => void lost.push(spans), refused: () => {} },
-  )
+  const out = exportTo(receiver, { lost: (spans) => void lost.push(spans), refused: () => {} })
   for (let index = 0; index < 2000; index++) for (const span of spansOf(index)) out.send(span)
   await out.close()
   const reported = lost.reduce((sum, spans) => sum + spans, 0)
@@ -122,19 +124,7 @@ test('spans that found no room in the queue are counted, and the loss is reporte
 test('one agent fills its part of the queue at most, and the spans of another are sent', async () => {
   const receiver = await startOtlpReceiver()
   onTestFinished(receiver.close)
-  const out = createSpanExport(
-    {
-      url: `${receiver.url}/v1/traces`,
-      headers: {},
-      timeoutMs: 10_000,
-      serviceName: 's',
-      resource: {},
-      sampling: { sampler: 'always_on', ratio: 1 },
-      proxies: noProxies,
-    },
-    '0',
-    { lost: () => {}, refused: () => {} },
-  )
+  const out = exportTo(receiver, { lost: () => {}, refused: () => {} })
   for (let index = 0; index < 5000; index++) for (const span of spansOf(index, 'busy')) out.send(span)
   for (const span of spansOf(5000, 'quiet')) out.send(span)
   await out.close()
@@ -153,19 +143,10 @@ test.each([
   const receiver = await startOtlpReceiver(said)
   onTestFinished(receiver.close)
   const refusals: unknown[] = []
-  const out = createSpanExport(
-    {
-      url: `${receiver.url}/v1/traces`,
-      headers: {},
-      timeoutMs: 10_000,
-      serviceName: 's',
-      resource: {},
-      sampling: { sampler: 'always_on', ratio: 1 },
-      proxies: noProxies,
-    },
-    '0',
-    { lost: (_spans, error) => void refusals.push(error), refused: (refusal) => void refusals.push(refusal) },
-  )
+  const out = exportTo(receiver, {
+    lost: (_spans, error) => void refusals.push(error),
+    refused: (refusal) => void refusals.push(refusal),
+  })
   for (const span of spansOf(1)) out.send(span)
   await out.close()
   expect(refusals).toEqual([reported])
