@@ -291,5 +291,37 @@ export const itemsOddities: readonly NativeOddity[] = [
       completed(),
     { text: 'Hello', thought: 'One.\n\nTwo.', end: 'stop' },
   ),
+  items(
+    'a cancelled response comes in place of a stream',
+    JSON.stringify({ ...head, status: 'cancelled', error: null, output: [message('Hello')], usage }),
+    { problem: 'upstream-failed', says: 'cancelled' },
+  ),
+  items(
+    'a failed response without an error comes in place of a stream',
+    JSON.stringify({ ...head, status: 'failed', error: null, output: [message('Hello')], usage }),
+    { problem: 'upstream-failed', says: 'failed' },
+  ),
+  items(
+    'the response completes with a status that says it was cancelled',
+    created + said + completed({ status: 'cancelled' }),
+    { problem: 'upstream-failed', says: 'cancelled' },
+  ),
+  items(
+    'the response completes with a status that says it failed, without an error',
+    created + said + completed({ status: 'failed', error: null }),
+    { problem: 'upstream-failed', says: 'failed' },
+  ),
+  items(
+    'the response ends as incomplete with a status that says it failed',
+    created +
+      said +
+      named({ type: 'response.incomplete', response: { ...head, status: 'failed', error: null, usage } }),
+    { problem: 'upstream-failed', says: 'failed' },
+  ),
+  items(
+    'the response is cancelled in the middle',
+    created + said + named({ type: 'response.cancelled', response: { ...head, status: 'cancelled', usage } }),
+    { problem: 'upstream-failed', says: 'cancelled' },
+  ),
   items('the answer is empty', created + completed(), { problem: 'model-failed' }),
 ]

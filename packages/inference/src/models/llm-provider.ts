@@ -1,5 +1,6 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Problem } from '@flotilla/protocol/problem'
+import type { TokenUsage } from './formats/usage.ts'
 
 /**
  * The API format of a call and its answer; each is the public API of that name: `/v1/chat/completions`,
@@ -58,6 +59,11 @@ export interface ProviderOptions extends CallBounds {
   readonly signal: AbortSignal
   /** Classifies an error inside an answer that the provider's adapter translates; unknown errors are temporary. */
   readonly judge?: JudgeError
+  /**
+   * Called with the usage that a failed answer reports, before the failure is reported. Only adapters that translate
+   * an answer call it: an answer that is forwarded as it came has its usage in its bytes.
+   */
+  readonly billed?: (usage: TokenUsage) => void
 }
 
 export interface ProviderRequest {

@@ -22,7 +22,7 @@ export interface ApiFormat {
   readonly usageOf: (answer: Readonly<Record<string, unknown>>) => TokenUsage | null
   /** Whether an answer, or one event of a stream, has no word, no call and no finish reason. Pure. */
   readonly saysNothing: (value: Readonly<Record<string, unknown>>) => boolean
-  /** The error that an event of a stream reports in another member than `error`; undefined if it reports none. Pure. */
+  /** The error that an answer or an event reports in another member than `error`; undefined if none. Pure. */
   readonly errorIn?: (event: Readonly<Record<string, unknown>>) => unknown
   /** The usage with the cost, as the client gets it; null if the answer is passed on byte for byte. Pure. */
   readonly usageWithCost:
@@ -36,6 +36,14 @@ export interface ApiFormat {
   readonly withErrorBody: (problem: Problem) => Problem
   /** The error as a stream event, because a stream that has begun cannot change its status. Pure. */
   readonly errorEvent: (problem: Problem) => Uint8Array
+}
+
+/** Returns the answer or event with its error in the member `error`, where `refusalInBody` reads it. Pure. */
+export function withErrorOf(
+  { errorIn }: Pick<ApiFormat, 'errorIn'>,
+  value: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  return errorIn === undefined ? value : { ...value, error: value['error'] ?? errorIn(value) }
 }
 
 /** What the path of a call names, in a form whose body names neither the model nor whether a stream is asked for. */

@@ -6,6 +6,7 @@ import type { ByteFlow, ByteSink, ByteStream } from '../wire/byte-stream.ts'
 import type { CallAccount } from './call-account.ts'
 import { refusalInBody } from './provider-problem.ts'
 import type { RefusedBy } from './provider-problem.ts'
+import { withErrorOf } from '../formats/api-format.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
 import { emptyAnswer, isRecord } from '../formats/empty-answer.ts'
 import type { ProviderReply } from '../llm-provider.ts'
@@ -108,7 +109,7 @@ function isContent(event: Buffer, { apiFormat, secrets, model }: Told): boolean 
   // Data that are not JSON count as content and are forwarded.
   if (!isRecord(value)) return true
   const by = { provider: 'the provider', baseUrl: null, ...model, secrets }
-  const refusal = refusalInBody({ error: apiFormat.errorIn?.(value), ...value }, { by, where: 'stream' })
+  const refusal = refusalInBody(withErrorOf(apiFormat, value), { by, where: 'stream' })
   if (refusal === null) return !apiFormat.saysNothing(value)
   throw refusal.problem
 }

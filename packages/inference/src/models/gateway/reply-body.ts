@@ -4,6 +4,7 @@ import { collect, parsedAnswer } from '../wire/collect-reply.ts'
 import type { CallAccount } from './call-account.ts'
 import { refusalInBody } from './provider-problem.ts'
 import type { RefusedBy } from './provider-problem.ts'
+import { withErrorOf } from '../formats/api-format.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
 import { emptyAnswer, isRecord } from '../formats/empty-answer.ts'
 import type { CallBounds, ProviderReply } from '../llm-provider.ts'
@@ -58,10 +59,14 @@ function settledBody(given: string, call: OpenCall, { apiFormat, rewrite }: Whol
     rewrite === null ? { text: given, answer: parsedAnswer(given) } : readable(given, call, rewrite)
   const refusal =
     call.model && answer['choices'] === undefined
-      ? refusalInBody(answer, { by: call.model, where: 'answer' })
+      ? refusalInBody(withErrorOf(apiFormat, answer), { by: call.model, where: 'answer' })
       : null
-  if (refusal) throw refusal.problem
   const reported = apiFormat.usageOf(answer)
+  if (refusal) {
+    // A failed answer that reports a usage is billed by it.
+    if (reported !== null) call.account.settle(reported)
+    throw refusal.problem
+  }
   const usage =
     reported && apiFormat.hasOutput
       ? withCountedOutput(

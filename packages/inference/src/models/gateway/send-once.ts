@@ -1,5 +1,6 @@
 import type { ProviderReply } from '../llm-provider.ts'
 import { spendIn } from '../wire/collect-reply.ts'
+import type { TokenUsage } from '../formats/usage.ts'
 import type { Failure } from './failover.ts'
 import type { Opened } from './open-call.ts'
 import { failureFromError, failureFromRefusal } from './provider-failure.ts'
@@ -21,9 +22,14 @@ export async function sendOnce<Answer>(
 ): Promise<Outcome<Answer>> {
   const { model, client } = opened
   const waited = waits.asking(model)
+  let isBilled = false
+  const billed = (usage: TokenUsage) => {
+    isBilled = true
+    opened.account.settle(usage)
+  }
   const settleUnseen = () => opened.account.settleUnconfirmed(client.why() ?? 'broken-off')
   try {
-    const options = { ...opened.bounds, signal: client.cut, judge: judgeOf(model) }
+    const options = { ...opened.bounds, signal: client.cut, judge: judgeOf(model), billed }
     const reply = await spendIn(opened.bounds, () => model.llm.complete(opened.request, options))
     if (reply.status === 200) {
       const answer = await receive(reply)
@@ -32,7 +38,7 @@ export async function sendOnce<Answer>(
     }
     const failure = await failureFromRefusal(reply, model, opened)
     if (failure.mayBeBilled) settleUnseen()
-    return { failure }
+    return { failure: isBilled ? { ...failure, mayBeBilled: true } : failure }
   } catch (error) {
     const failure = client.cut.aborted ? null : failureFromError(error, model)
     if (failure?.mayBeBilled !== false) settleUnseen()

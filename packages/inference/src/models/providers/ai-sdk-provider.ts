@@ -22,6 +22,7 @@ import { createBedrockStream } from '../formats/bedrock/bedrock-stream.ts'
 import { createBedrockWriter } from '../formats/bedrock/bedrock-writer.ts'
 import { createClaudeWriter } from '../formats/claude/claude-writer.ts'
 import { createGoogleWriter } from '../formats/google/google-writer.ts'
+import { responseUsageFrom } from '../formats/responses/response-usage.ts'
 import { isLaterGpt } from '../formats/deferred-tools.ts'
 import { createItemsWriter } from '../formats/items/items-writer.ts'
 import { isRecord } from '../formats/empty-answer.ts'
@@ -92,7 +93,17 @@ const writersBy: Readonly<Partial<Record<SdkAccess['kind'], (secrets: readonly S
       text: ({ stream }) => createClaudeWriter({ stream, secrets, keepsUnknown: false }),
     }),
     google: (secrets) => ({ text: ({ stream }) => createGoogleWriter({ stream, secrets }) }),
-    openai: (secrets) => ({ text: ({ stream }) => createItemsWriter({ stream, secrets }) }),
+    openai: (secrets) => ({
+      text: ({ stream, billed }) =>
+        createItemsWriter({
+          stream,
+          secrets,
+          billed: (usage) => {
+            const read = responseUsageFrom(usage)
+            if (read !== null) billed?.(read)
+          },
+        }),
+    }),
     bedrock: (secrets) => ({
       text: () => createBedrockWriter({ secrets }),
       binary: () => createBedrockStream({ secrets }),

@@ -5,6 +5,7 @@ import { membersOf } from '../claude/claude-message.ts'
 import type { Members } from '../claude/claude-message.ts'
 import { isRecord } from '../empty-answer.ts'
 import { usageIn } from './answer-item.ts'
+import { failureIn } from '../responses/response-status.ts'
 import { createOpenItems } from './open-items.ts'
 import type { ItemPiece } from './open-items.ts'
 
@@ -15,6 +16,12 @@ interface Told {
   readonly event: string
 }
 
+export interface ItemsOptions {
+  readonly secrets: readonly Secret[]
+  /** Called with the usage of a failed response, in OpenAI's form. */
+  readonly billed?: ((usage: Members) => void) | undefined
+}
+
 /**
  * Reads the events of a response in any order and form, and returns them as OpenAI documents them. What an item lacks of
  * its pieces is taken from its end, or from the response at the end. One per answer.
@@ -22,8 +29,9 @@ interface Told {
  * - A delta may come before its item, and an item without deltas.
  * - A refusal is words, and a reason for the end.
  * - Behind the end nothing counts, so that no failure revokes an answer that is paid for.
+ * - A response that failed or was cancelled is an error, whatever the name of its event; `billed` gets its usage.
  */
-export function createItemsMender({ secrets }: { readonly secrets: readonly Secret[] }) {
+export function createItemsMender({ secrets, billed }: ItemsOptions) {
   const items = createOpenItems()
   let head: Members | null = null
   let hasAny = false
@@ -54,16 +62,29 @@ export function createItemsMender({ secrets }: { readonly secrets: readonly Secr
       events.push(...items.piece({ kind: 'message', isWhole: true, text: alone, part: 0, value: {} }))
     events.push(...items.closeAll())
     const reason = cutBy(type, response, items.isRefused())
-    if (reason instanceof Error) return [...events, ...failure({ message: reason.message })]
+    if (reason instanceof Error) return [...events, ...failure({ message: reason.message }, response)]
     ended = { incomplete_details: reason === null ? null : { reason }, usage: usageIn(response) }
     const name = reason === null ? 'response.completed' : 'response.incomplete'
     return [...events, { type: name, response: { ...head, ...ended } }]
   }
 
-  function failure(error: Members): Members[] {
+  function ending(type: string, response: Members, written: Members): Members[] {
+    const words = failureIn(type, response)
+    return words === null
+      ? finished(type, response, written)
+      : failure(membersOf(response['error']), response, words)
+  }
+
+  function failure(error: Members, response: Members, words = 'the response failed'): Members[] {
     if (ended !== null || failed !== null) return []
-    failed = printedError(error)
+    failed = printedError(error, words)
+    bill(response)
     return [{ type: 'error', error: failed }]
+  }
+
+  function bill(response: Members): void {
+    const usage = usageIn(response)
+    if (usage !== null) billed?.(usage)
   }
 
   function takeEvent(type: string, value: Members, written: Members): Members[] {
@@ -80,14 +101,11 @@ export function createItemsMender({ secrets }: { readonly secrets: readonly Secr
       case 'response.completed':
       case 'response.done':
       case 'response.incomplete':
-        return isRecord(response['error'])
-          ? failure(response['error'])
-          : finished(type, response, membersOf(written['response']))
       case 'response.failed':
       case 'response.cancelled':
-        return failure(membersOf(response['error']))
+        return ending(type, response, membersOf(written['response']))
       case 'error':
-        return failure(isRecord(value['error']) ? value['error'] : value)
+        return failure(isRecord(value['error']) ? value['error'] : value, response)
       default: {
         const piece = pieceOf(type, value)
         if (type.startsWith('response.refusal')) items.refuse()
@@ -99,20 +117,24 @@ export function createItemsMender({ secrets }: { readonly secrets: readonly Secr
   /** Takes a response that comes as one object, or an error in its place. */
   function takeWhole(value: Members, written: Members): Members[] {
     const { status, output, error } = value
-    if (isRecord(error) || status === 'failed') return failure(membersOf(error))
-    if (Array.isArray(output) || value['object'] === 'response') {
-      const isOpen = status === 'in_progress' || status === 'queued'
-      return isOpen ? begin(value) : finished('whole', value, written)
-    }
+    const isOpen = status === 'in_progress' || status === 'queued'
+    if (isOpen && !isRecord(error)) return begin(value)
+    if (Array.isArray(output) || value['object'] === 'response' || failureIn('whole', value) !== null)
+      return ending('whole', value, written)
     const problem = errorInAnswer(value, { secrets })
-    if (problem !== null) return failure({ message: problem.detail })
+    if (problem !== null) return failure({ message: problem.detail }, {})
     strange ||= Object.keys(value).slice(0, 8).join(', ').slice(0, 100)
     return []
   }
 
   return {
     take(value: Members, { written, event }: Told): readonly Members[] {
-      if (ended !== null || failed !== null) return []
+      if (ended !== null) return []
+      if (failed !== null) {
+        // OpenAI sends `error` and, behind it, `response.failed` with the usage.
+        bill(membersOf(value['response']))
+        return []
+      }
       const given = value['type']
       const type = typeof given === 'string' ? given : event
       const isEvent = type === 'error' || type.startsWith('response.')
@@ -164,11 +186,11 @@ function cutBy(type: string, response: Members, isRefused: boolean): string | nu
   }
 }
 
-function printedError({ type, code, message, param }: Members): Members {
+function printedError({ type, code, message, param }: Members, words: string): Members {
   return {
     type: typeof type === 'string' && type !== 'error' ? type : 'server_error',
     code: typeof code === 'string' ? code : typeof code === 'number' ? String(code) : null,
-    message: typeof message === 'string' && message !== '' ? message : 'the response failed',
+    message: typeof message === 'string' && message !== '' ? message : words,
     param: typeof param === 'string' ? param : null,
   }
 }

@@ -1,11 +1,11 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { Secret } from '@flotilla/egress/credentials'
 import { createAnswerFrames } from '../answer/answer-frames.ts'
 import type { Frame } from '../answer/event-lines.ts'
 import { unreadable } from '../answer/unreadable.ts'
 import { wireValues } from '../answer/wire-values.ts'
 import { membersOf } from '../claude/claude-message.ts'
 import { createItemsMender } from './items-mender.ts'
+import type { ItemsOptions } from './items-mender.ts'
 
 /** Data of events that only keep a connection open. */
 const keepAlive = /^(?:ping|pong|heartbeat|keep-?alive|null|\{\s*\}|\[\s*\])?$/i
@@ -20,12 +20,10 @@ const doneMark = /^\[?done\]?$/i
 export function createItemsWriter({
   stream,
   secrets = [],
-}: {
-  readonly stream: boolean
-  readonly secrets?: readonly Secret[]
-}) {
+  billed,
+}: Partial<ItemsOptions> & { readonly stream: boolean }) {
   const frames = createAnswerFrames()
-  const mender = createItemsMender({ secrets })
+  const mender = createItemsMender({ secrets, billed })
   let sequence = 0
 
   function takeFrame({ event, data }: Frame): string {

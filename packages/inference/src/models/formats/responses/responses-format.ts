@@ -3,6 +3,7 @@ import type { ApiFormat } from '../api-format.ts'
 import { isRecord } from '../empty-answer.ts'
 import { openAiErrorOf, withOpenAiError } from '../openai-error.ts'
 import { saysNoResponse } from './empty-response.ts'
+import { failureIn } from './response-status.ts'
 import { printedEvent } from './response-object.ts'
 import { responseUsageFrom } from './response-usage.ts'
 import { outputBoundField, readResponsesParameters } from './responses-parameters.ts'
@@ -24,11 +25,14 @@ export const responsesFormat: ApiFormat = {
   errorEvent,
 }
 
-/** Returns the error of an event `error`, which has it beside its type, or of `response.failed`. Pure. */
+/** Returns the error of an event `error`, which has it beside its type, or of a failed response. Pure. */
 function errorIn(event: Readonly<Record<string, unknown>>): unknown {
-  const { type, response } = event
+  const { type } = event
   if (type === 'error') return { code: event['code'], message: event['message'] }
-  return type === 'response.failed' && isRecord(response) ? (response['error'] ?? {}) : undefined
+  const name = typeof type === 'string' ? type : ''
+  const response = event['object'] === 'response' ? event : event['response']
+  const words = isRecord(response) ? failureIn(name, response) : null
+  return isRecord(response) && words !== null ? (response['error'] ?? { message: words }) : undefined
 }
 
 /**

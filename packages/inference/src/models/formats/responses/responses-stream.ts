@@ -9,7 +9,7 @@ import { printedEvent } from './response-object.ts'
 import { responseUsageFrom } from './response-usage.ts'
 
 /** The last event of a stream is one of these. */
-const ends = ['response.completed', 'response.incomplete', 'response.failed']
+const ends = ['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled']
 
 /** Reads the usage from the last event of a stream of the Responses API. All bytes are forwarded unchanged. */
 export const responsesStream: StreamForm = {

@@ -6,7 +6,7 @@ import { measureJson, readJsonQuietly } from '@flotilla/foundation/intake'
 import { excerptOf } from '../../formats/answer/answer-frames.ts'
 import { unreadable } from '../../formats/answer/unreadable.ts'
 import { isRecord } from '../../formats/empty-answer.ts'
-import type { CallBounds, ProviderReply } from '../../llm-provider.ts'
+import type { ProviderOptions, ProviderReply } from '../../llm-provider.ts'
 import { collect } from '../../wire/collect-reply.ts'
 import { markEventNumbers } from './mark-event-numbers.ts'
 import { exchange } from '../provider-exchange.ts'
@@ -17,14 +17,16 @@ import type { AnswerWriter, BinaryWriter } from '../rewritten-body.ts'
 /** Writers that read an answer in any form and write the form that a package asked for. */
 export interface AnswerWriters {
   /** The writer of events as text, or of a whole answer. */
-  readonly text: (options: { readonly stream: boolean }) => AnswerWriter
+  readonly text: (options: { readonly stream: boolean; readonly billed: Billed }) => AnswerWriter
   /** The writer of a stream in a binary form, for a package that reads one in place of events. */
   readonly binary?: () => BinaryWriter
 }
 
+type Billed = ProviderOptions['billed']
+
 interface CallOfAgent {
   readonly agentId: string
-  readonly bounds: CallBounds
+  readonly bounds: Omit<ProviderOptions, 'signal'>
   /** The form of the answer that the package expects; null for embeddings. */
   readonly asked: 'stream' | 'whole' | null
 }
@@ -95,16 +97,18 @@ async function answerFor(
   writers: AnswerWriters | null,
 ): Promise<PackageAnswer> {
   const { status, contentType, body } = reply
-  const answerForm = status === 200 ? (callUnderWay.getStore()?.asked ?? null) : null
+  const call = callUnderWay.getStore()
+  const answerForm = status === 200 ? (call?.asked ?? null) : null
+  const billed = call?.bounds.billed
   if (writers !== null && answerForm === 'stream') {
     if (writers.binary) {
       return { status, contentType, body: ReadableStream.from(rewrittenBody(body, writers.binary())) }
     }
-    const events = markEventNumbers(rewrittenBody(body, writers.text({ stream: true })))
+    const events = markEventNumbers(rewrittenBody(body, writers.text({ stream: true, billed })))
     return { status, contentType: 'text/event-stream', body: ReadableStream.from(events) }
   }
   if (writers !== null && answerForm === 'whole') {
-    const writer = writers.text({ stream: false })
+    const writer = writers.text({ stream: false, billed })
     const text = await measured(reply, host, (read) => writer.take(Buffer.from(read)) + writer.end())
     return { status: statusIn(text), contentType: 'application/json', body: text }
   }
