@@ -83,6 +83,48 @@ export const nativeShapes: readonly NativeOddity[] = [
   claude('a delta is a text', saying('Hel', 'lo'), plain),
   claude('a delta is of type text', saying({ type: 'text', text: 'Hello' }), plain),
   claude('a delta is of type output_text_delta', saying({ type: 'output_text_delta', text: 'Hello' }), plain),
+  claude(
+    'deltas of unknown types with words are between the words',
+    saying(
+      { type: 'text_delta', text: 'Hel' },
+      { type: 'sparkle_delta', text: 'a picture' },
+      { type: 'audio_transcript_delta', content: 'spoken' },
+      { type: 'compaction_delta', content: 'a summary' },
+      { type: 'source_delta', value: 'https://example.com', delta: 'x' },
+      { type: 'widget_delta', partial_json: '{"a":1}' },
+      { type: 'mood_delta', thinking: 'glad' },
+      { type: 'text_delta', text: 'lo' },
+    ),
+    plain,
+  ),
+  claude('the only delta is of an unknown type', saying({ type: 'sparkle_delta', text: 'a picture' }), {
+    ...strange,
+    says: 'a delta of type sparkle_delta',
+  }),
+  claude(
+    'a delta of an unknown type is in a block of thinking, and one before any block',
+    start() +
+      delta(0, { type: 'sparkle_delta', text: 'a picture' }) +
+      open(0, { type: 'thinking', thinking: '' }) +
+      delta(0, { type: 'progress_delta', text: '40 %' }) +
+      delta(0, { type: 'thinking_delta', thinking: 'hm' }) +
+      close(0) +
+      text(1, 'Hello') +
+      ended('end_turn') +
+      stop,
+    { ...plain, thought: 'hm' },
+  ),
+  claude(
+    'a delta of an unknown type is in a call',
+    calling(tool('a'), { type: 'progress_delta', value: 1, delta: '40 %' }, { partial_json: '{"at":"a"}' }),
+    one,
+  ),
+  claude(
+    'a delta is named as the event of another API',
+    saying({ type: 'response.output_text.delta', delta: 'Hello' }),
+    plain,
+  ),
+  claude('a delta is of type content', saying({ type: 'content', content: 'Hello' }), plain),
   claude('a delta has its words as content', saying({ type: 'text_delta', content: 'Hello' }), plain),
   claude('a delta has its words as delta', saying({ type: 'text_delta', delta: 'Hello' }), plain),
   claude(

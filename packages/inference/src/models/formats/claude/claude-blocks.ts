@@ -16,7 +16,7 @@ interface MendedBlock {
 
 /** The types of blocks and deltas that a chat completion can express; chat clients get no other types. */
 const sayingBlocks: readonly unknown[] = ['text', 'thinking', 'redacted_thinking', 'tool_use']
-const sayingDeltas: readonly unknown[] = [
+export const sayingDeltas: readonly unknown[] = [
   'text_delta',
   'thinking_delta',
   'signature_delta',
@@ -143,14 +143,32 @@ export function readDelta(given: unknown, blockType: unknown): Members {
   return piece === undefined ? delta : { type, [name]: piece }
 }
 
-/** Returns the type of a delta whose own type is missing or another API's; null for an unknown delta. */
+/** Names that other APIs have for the types of deltas, without `response.` before and `delta` behind them. */
+const otherDeltas: Readonly<Record<string, RegExp>> = {
+  text_delta: /^(?:output_?)?(?:text|content|message|refusal|value)?$/,
+  thinking_delta: /^(?:thinking|thought|reasoning|summary)(?:_(?:content|summary|text|summary_text))?$/,
+  signature_delta: /^signature$/,
+  input_json_delta:
+    /^(?:(?:tool(?:_use|_call)?|function(?:_call)?|custom_tool_call)(?:_(?:input|arguments))?|(?:input_|partial_)?json|input|arguments|parameters|args)$/,
+}
+
+/**
+ * Returns the type of a delta whose own type is missing or another API's; null for an unknown delta. A type that no API
+ * has for the content of the block says that the delta is something else: members named `text` or `content` are not
+ * evidence, because new deltas have them too. Pure.
+ */
 function typeOfDelta(delta: Members, ofBlock: string | undefined): string | null {
+  const { type } = delta
+  if (typeof type === 'string' && type !== '') {
+    const name = type.replace(/^response\./, '').replace(/(?:^|[._])delta$/, '')
+    const isOf = (one: string) => otherDeltas[one]?.test(name) === true
+    if (ofBlock !== undefined) return isOf(ofBlock) ? ofBlock : null
+    return Object.keys(otherDeltas).find(isOf) ?? null
+  }
   if ('partial_json' in delta) return 'input_json_delta'
   if (typeof delta['thinking'] === 'string') return 'thinking_delta'
   if (typeof delta['signature'] === 'string') return 'signature_delta'
-  const isOfApi = String(delta['type']) === 'citations_delta'
-  if (ofBlock !== undefined) return isOfApi ? null : ofBlock
-  return typeof delta['text'] === 'string' ? 'text_delta' : null
+  return ofBlock ?? (typeof delta['text'] === 'string' ? 'text_delta' : null)
 }
 
 /** Adapts a delta in the form of the API; null for one without readable content. Pure. */

@@ -3,7 +3,7 @@ import type { Members } from './claude-message.ts'
 import { createAnswerEnding } from '../answer/answer-ending.ts'
 import { charsIn, countIn, estimatedTokens } from '../usage.ts'
 import { reasonIn } from '../answer/chat-wire.ts'
-import { mendedBlock, mendedDelta, readBlock, readDelta } from './claude-blocks.ts'
+import { mendedBlock, mendedDelta, readBlock, readDelta, sayingDeltas } from './claude-blocks.ts'
 
 interface MenderOptions {
   /** Whether unknown events and blocks stay, for a client that skips them; otherwise they are removed. */
@@ -31,7 +31,7 @@ export interface ClaudeMender {
   done(): readonly Members[]
   /** Returns the events that the server omitted at the end of the stream. */
   end(): readonly Members[]
-  /** The first block of an unknown type of a message without any content; null for no such block. */
+  /** The first block or delta of an unknown type of a message without any content; null for none. */
   strange(): string | null
   /** Whether the message has ended behind its content: by a reason, or by the end of its stream. */
   isComplete(): boolean
@@ -66,7 +66,13 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
   const open = new Map<unknown, OpenBlock>()
   /** Blocks in the start of the message. */
   let early: readonly unknown[] = []
-  let strangeType: string | null = null
+  let strange: string | null = null
+  let hasSaid = false
+
+  function note(piece: { readonly hasContent: boolean; readonly hasReason: boolean }): void {
+    hasSaid ||= piece.hasContent
+    ending.take(piece)
+  }
 
   function begin(): readonly Members[] {
     if (hasBegun) return []
@@ -119,12 +125,12 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     const mended = mendedBlock(block, keepsUnknown)
     const index = openBlock(given, mended?.block ?? null, block['type'])
     if (mended === null || index === null) {
-      if (!quietTypes.test(String(block['type']))) strangeType ??= String(block['type']).slice(0, 60)
+      if (!quietTypes.test(String(block['type']))) strange ??= `a block of type ${nameOf(block)}`
       return [...begin(), ...closed]
     }
     // Text and thoughts have content with their first delta.
     const hasContent = mended.deltas.length > 0 || !['text', 'thinking'].includes(String(block['type']))
-    ending.take({ hasContent, hasReason: false })
+    note({ hasContent, hasReason: false })
     const isSame = mended.block === event['content_block'] && index === given
     const started = isSame ? event : { ...event, index, content_block: mended.block }
     const deltas = mended.deltas.map((delta) => ({ type: 'content_block_delta', index, delta }))
@@ -136,7 +142,10 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     let block = open.get(given)
     const piece = readDelta(event['delta'] ?? pieceBeside(event), block?.type)
     const mended = mendedDelta(piece, keepsUnknown)
-    if (mended === null) return []
+    if (mended === null) {
+      if (!quietDeltas.includes(piece['type'])) strange ??= `a delta of type ${nameOf(piece)}`
+      return []
+    }
     let before: readonly Members[] = []
     if (block === undefined) {
       // The server omitted the start of the block.
@@ -149,7 +158,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     if (index === null) return before
     const chars = charsIn(mended) - charsIn(mended['type'])
     output.add(chars)
-    ending.take({ hasContent: chars > 0, hasReason: false })
+    note({ hasContent: chars > 0, hasReason: false })
     return [
       ...before,
       mended === event['delta'] && index === given ? event : { ...event, index, delta: mended },
@@ -162,7 +171,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     const usage = filledUsage({ output_tokens: output.count(), ...filled(reported) }, keepsUnknown)
     const { change, reason } = changeIn(event)
     hasReason ||= reason !== ''
-    ending.take({ hasContent: false, hasReason: reason !== '' })
+    note({ hasContent: false, hasReason: reason !== '' })
     const closed = [...open.keys()].flatMap(close)
     const isSame = sameMembers(usage, reported) && event['delta'] === change
     return [...begin(), ...late, ...closed, isSame ? event : { ...event, delta: change, usage }]
@@ -172,7 +181,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     if (isOver) return []
     isOver = true
     const late = earlyBlocks()
-    ending.take({ hasContent: false, hasReason: true })
+    note({ hasContent: false, hasReason: true })
     const closed = [...late, ...[...open.keys()].flatMap(close)]
     if (hasReason) return [...begin(), ...closed, event]
     const ended = lateReason(event, hasCalls, output.count())
@@ -207,7 +216,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     take,
     isComplete: ending.isComplete,
     done: () => (count > 0 ? stop({ type: 'message_stop' }) : []),
-    strange: () => (count === 0 ? strangeType : null),
+    strange: () => (hasSaid ? null : strange),
     end: () => (hasReason && !isOver ? stop({ type: 'message_stop' }) : []),
   }
 }
@@ -253,6 +262,13 @@ function changeIn(event: Members): { readonly change: Members; readonly reason: 
 /** Blocks of tools that the provider itself runs, and others that have no words: a message may have only them. */
 const quietTypes =
   /^(?:server_tool_use|mcp_tool_use|container_upload|compaction|redacted_thinking|.*_result)$/
+
+/** Deltas of the API that have no words, or none yet. */
+const quietDeltas: readonly unknown[] = [...sayingDeltas, 'citations_delta', undefined]
+
+function nameOf({ type }: Members): string {
+  return String(type).slice(0, 60)
+}
 
 /** Returns the piece of an event that has it beside its delta; undefined for none. */
 function pieceBeside(event: Members): Members | undefined {

@@ -130,6 +130,17 @@ describe('an error behind the end of a message', () => {
 })
 
 describe('an event of a message', () => {
+  test('events of a message of unknown types are passed over up to a bound', () => {
+    const delta = { type: 'sparkle_delta', text: 'x'.repeat(1024 * 1024) }
+    const unknown = `data: ${JSON.stringify({ type: 'content_block_delta', index: 0, delta })}\n\n`
+    const writer = createClaudeWriter({ stream: true, keepsUnknown: false })
+    const passOver = (times: number) => {
+      for (let time = 0; time < times; time++) writer.take(Buffer.from(unknown))
+    }
+    expect(() => passOver(15)).not.toThrow()
+    expect(() => passOver(2)).toThrow(expect.objectContaining({ code: 'upstream-failed' }))
+  })
+
   test('an event of a message passes as the same bytes where official clients can read it', () => {
     const events = Buffer.concat(wires.anthropic.events({ text: 'Hello there' }).map(wires.anthropic.frame))
     const unknown = Buffer.from('event: message_progress\ndata: {"type":"message_progress","at":1}\n\n')

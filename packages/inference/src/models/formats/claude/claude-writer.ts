@@ -19,6 +19,9 @@ export interface ClaudeOptions {
   readonly secrets?: readonly Secret[]
 }
 
+/** The bound on events of which nothing is kept, characters; a model writes no such amount. */
+const passedOverMaxChars = 16 * 1024 * 1024
+
 /** Data of events that only keep a connection open. */
 const keepAlive = /^(?:ping|pong|heartbeat|keep-?alive|null|\{\s*\}|\[\s*\])?$/i
 
@@ -35,6 +38,7 @@ export function createClaudeWriter({ stream, keepsUnknown, seal = '', secrets = 
   let hasAny = false
   /** The first content that is no part of a message. */
   let strange = ''
+  let passedOverChars = 0
 
   /** Returns the mended events of one value. `data` is the value's original text, which an unchanged event keeps. */
   function eventsOf(value: Members, written: Members, { event, data }: Frame): readonly Written[] {
@@ -73,7 +77,14 @@ export function createClaudeWriter({ stream, keepsUnknown, seal = '', secrets = 
       .flatMap(({ value, written }) => eventsOf(value, membersOf(written), from))
       // A failure behind a complete message revokes nothing, and another attempt would be paid for once more.
       .filter(({ event }) => event['type'] !== 'error' || !mender.isComplete())
+    if (mended.length === 0) passOver(text.length)
     return write(mended)
+  }
+
+  function passOver(chars: number): void {
+    passedOverChars += chars
+    if (passedOverChars > passedOverMaxChars)
+      throw new Problem('upstream-failed', { detail: 'the answer has too many events of unknown types' })
   }
 
   return {
@@ -83,8 +94,8 @@ export function createClaudeWriter({ stream, keepsUnknown, seal = '', secrets = 
       const missing = mender.end()
       if (!hasAny)
         throw unreadable(strange === '' ? 'it has no events of a message' : `an object of ${strange}`)
-      const strangeBlock = mender.strange()
-      if (strangeBlock !== null) throw unreadable(`a block of type ${strangeBlock}`)
+      const strangePart = mender.strange()
+      if (strangePart !== null) throw unreadable(strangePart)
       if (stream) return last + missing.map((event) => printedEvent({ event })).join('')
       const error = errorIn(events)
       if (error !== null) return JSON.stringify({ type: 'error', error: error['error'] })
