@@ -1,10 +1,10 @@
 import type { NormalAnswer } from './oddity.ts'
 
-/** One oddity of the native wire of Anthropic, Google or Bedrock, or of OpenAI's Responses API. */
+/** One oddity of a native wire, or of OpenAI's Responses API. */
 export interface NativeOddity {
   readonly what: string
   readonly source: string
-  readonly kind: 'anthropic' | 'google' | 'bedrock' | 'responses'
+  readonly kind: 'anthropic' | 'google' | 'bedrock' | 'responses' | 'mistral' | 'cohere'
   readonly wire: string
   readonly normal: NormalAnswer | { readonly problem: string; readonly says?: string }
 }

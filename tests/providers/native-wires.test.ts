@@ -11,6 +11,7 @@ import { bedrockStreams } from './bedrock-rows.ts'
 import type { BinaryOddity } from './bedrock-rows.ts'
 import { itemsOddities } from './items-rows.ts'
 import { nativeOddities } from './native-rows.ts'
+import { packagedOddities } from './packaged-rows.ts'
 
 const models = {
   anthropic: 'anthropic/claude-sonnet-4-5',
@@ -18,6 +19,8 @@ const models = {
   bedrock: 'bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0',
   // This model has no chat completions.
   responses: 'openai/gpt-5.1-codex',
+  mistral: 'mistral/magistral-medium-2509',
+  cohere: 'cohere/command-a-03-2025',
 } as const
 
 describe.each(Object.keys(models) as (keyof typeof models)[])('an odd answer on the wire of %s', (kind) => {
@@ -31,17 +34,21 @@ describe.each(Object.keys(models) as (keyof typeof models)[])('an odd answer on 
   // An account without credit keeps the model shut until the owner enters a key.
   beforeEach(() => gateway.newKey())
 
-  const rows: readonly BinaryOddity[] = [...nativeOddities, ...itemsOddities, ...bedrockStreams].filter(
-    (row) => row.kind === kind,
-  )
+  const rows: readonly BinaryOddity[] = [
+    ...nativeOddities,
+    ...itemsOddities,
+    ...bedrockStreams,
+    ...packagedOddities,
+  ].filter((row) => row.kind === kind)
   test.each(rows)(
     'an odd answer on a native wire is made or reported by the loop of an agent, where $what',
     async (oddity) => {
       const made: unknown[] = []
       gateway.upstream.answerWith((call, response) => {
-        const isAnswered = /"tool_result"|"functionResponse"|"toolResult"|"function_call_output"/.test(
-          JSON.stringify(call.body),
-        )
+        const isAnswered =
+          /"role":"tool"|"tool_result"|"functionResponse"|"toolResult"|"function_call_output"/.test(
+            JSON.stringify(call.body),
+          )
         const { contentType = wire.streamType } = isAnswered ? {} : oddity
         response.writeHead(200, { 'content-type': contentType })
         if (!isAnswered) return void response.end(oddity.wire)

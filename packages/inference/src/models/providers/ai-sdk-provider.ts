@@ -26,6 +26,10 @@ import { responseUsageFrom } from '../formats/responses/response-usage.ts'
 import { isLaterGpt } from '../formats/deferred-tools.ts'
 import { createItemsWriter } from '../formats/items/items-writer.ts'
 import { isRecord } from '../formats/empty-answer.ts'
+import { cohereForm } from '../formats/packaged/cohere-form.ts'
+import { azureForm, mistralForm } from '../formats/packaged/chat-forms.ts'
+import { createPackagedWriter } from '../formats/packaged/packaged-writer.ts'
+import type { PackagedForm } from '../formats/packaged/packaged-writer.ts'
 import { badRequest, printedBody } from '../formats/json-body.ts'
 import { spendIn } from '../wire/collect-reply.ts'
 import { openProviderPool } from './provider-pool.ts'
@@ -50,7 +54,11 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
   const base = new URL(config.baseUrl)
   const pool = openProviderPool(base.origin, config.timeouts, config.proxy)
   const secrets = secretsOf(config)
-  const fetch = createSdkFetch(pool, base, writersBy[config.kind]?.(secrets) ?? null)
+  const fetch = createSdkFetch(
+    pool,
+    base,
+    writersBy[config.kind]?.(secrets, () => config.newId('call')) ?? null,
+  )
   let loading: Promise<SdkModels> | null = null
   const forms: ModelForm[] = isForChatAlone(config.kind) ? ['chat'] : ['chat', 'embeddings']
 
@@ -86,29 +94,40 @@ function isForChatAlone(kind: SdkAccess['kind']): boolean {
   return kind === 'anthropic' || kind === 'openai'
 }
 
+type MakeWriters = (secrets: readonly Secret[], newId: () => string) => AnswerWriters
+
+/** Returns the writers for a package by the reader of chat completions. */
+function packagedBy(form: PackagedForm): MakeWriters {
+  return (secrets, newId) => ({
+    text: (options) => createPackagedWriter(form, { ...options, secrets, newId }),
+  })
+}
+
 /** Per kind, the reader of all forms of an answer; the packages accept only the documented form. */
-const writersBy: Readonly<Partial<Record<SdkAccess['kind'], (secrets: readonly Secret[]) => AnswerWriters>>> =
-  {
-    anthropic: (secrets) => ({
-      text: ({ stream }) => createClaudeWriter({ stream, secrets, keepsUnknown: false }),
-    }),
-    google: (secrets) => ({ text: ({ stream }) => createGoogleWriter({ stream, secrets }) }),
-    openai: (secrets) => ({
-      text: ({ stream, billed }) =>
-        createItemsWriter({
-          stream,
-          secrets,
-          billed: (usage) => {
-            const read = responseUsageFrom(usage)
-            if (read !== null) billed?.(read)
-          },
-        }),
-    }),
-    bedrock: (secrets) => ({
-      text: () => createBedrockWriter({ secrets }),
-      binary: () => createBedrockStream({ secrets }),
-    }),
-  }
+const writersBy: Readonly<Partial<Record<SdkAccess['kind'], MakeWriters>>> = {
+  anthropic: (secrets) => ({
+    text: ({ stream }) => createClaudeWriter({ stream, secrets, keepsUnknown: false }),
+  }),
+  google: (secrets) => ({ text: ({ stream }) => createGoogleWriter({ stream, secrets }) }),
+  openai: (secrets) => ({
+    text: ({ stream, billed }) =>
+      createItemsWriter({
+        stream,
+        secrets,
+        billed: (usage) => {
+          const read = responseUsageFrom(usage)
+          if (read !== null) billed?.(read)
+        },
+      }),
+  }),
+  mistral: packagedBy(mistralForm),
+  cohere: packagedBy(cohereForm),
+  azure: packagedBy(azureForm),
+  bedrock: (secrets) => ({
+    text: () => createBedrockWriter({ secrets }),
+    binary: () => createBedrockStream({ secrets }),
+  }),
+}
 
 /** Packages put the model name into the request path, so it must not lead to another path. */
 function requirePlainName(model: string): void {

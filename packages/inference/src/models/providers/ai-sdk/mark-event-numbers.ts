@@ -41,7 +41,7 @@ function markedText(text: string): Uint8Array {
 function markedLine(line: string): string {
   if (!line.startsWith(dataField)) return line
   try {
-    return `${dataField} ${withMarkedNumbers(line.slice(dataField.length))}`
+    return `${dataField}${withMarkedNumbers(line.slice(dataField.length))}`
   } catch {
     return line
   }

@@ -14,15 +14,18 @@ import type { ProviderPool } from '../provider-pool.ts'
 import { rewrittenBody } from '../rewritten-body.ts'
 import type { AnswerWriter, BinaryWriter } from '../rewritten-body.ts'
 
+/** What a writer gets of a call. */
+interface WriterOptions extends Pick<ProviderOptions, 'billed' | 'judge'> {
+  readonly stream: boolean
+}
+
 /** Writers that read an answer in any form and write the form that a package asked for. */
 export interface AnswerWriters {
   /** The writer of events as text, or of a whole answer. */
-  readonly text: (options: { readonly stream: boolean; readonly billed: Billed }) => AnswerWriter
+  readonly text: (options: WriterOptions) => AnswerWriter
   /** The writer of a stream in a binary form, for a package that reads one in place of events. */
   readonly binary?: () => BinaryWriter
 }
-
-type Billed = ProviderOptions['billed']
 
 interface CallOfAgent {
   readonly agentId: string
@@ -99,16 +102,17 @@ async function answerFor(
   const { status, contentType, body } = reply
   const call = callUnderWay.getStore()
   const answerForm = status === 200 ? (call?.asked ?? null) : null
-  const billed = call?.bounds.billed
+  const { billed, judge } = call?.bounds ?? {}
+  const ofCall = { ...(billed ? { billed } : {}), ...(judge ? { judge } : {}) }
   if (writers !== null && answerForm === 'stream') {
     if (writers.binary) {
       return { status, contentType, body: ReadableStream.from(rewrittenBody(body, writers.binary())) }
     }
-    const events = markEventNumbers(rewrittenBody(body, writers.text({ stream: true, billed })))
+    const events = markEventNumbers(rewrittenBody(body, writers.text({ stream: true, ...ofCall })))
     return { status, contentType: 'text/event-stream', body: ReadableStream.from(events) }
   }
   if (writers !== null && answerForm === 'whole') {
-    const writer = writers.text({ stream: false, billed })
+    const writer = writers.text({ stream: false, ...ofCall })
     const text = await measured(reply, host, (read) => writer.take(Buffer.from(read)) + writer.end())
     return { status: statusIn(text), contentType: 'application/json', body: text }
   }
