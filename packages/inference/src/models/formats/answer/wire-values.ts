@@ -91,7 +91,7 @@ function listed(value: unknown): readonly unknown[] {
 }
 
 /** Returns the answer without the envelope in whose member some gateways put the whole answer. Pure. */
-export function unwrapped<V>(value: V, member: 'choices' | 'candidates'): V {
+export function unwrapped<V>(value: V, member: 'choices' | 'candidates' | 'output'): V {
   if (!isRecord(value) || value[member] !== undefined) return value
   for (const name of envelopes) {
     const inner = value[name]

@@ -2,6 +2,8 @@ import { findToolName } from '@flotilla/protocol/findable-tools'
 import { isRecord } from '../empty-answer.ts'
 import { membersOf } from '../claude/claude-message.ts'
 import type { Members } from '../claude/claude-message.ts'
+import { callIn, callTypes } from '../answer/call-pieces.ts'
+import { wordsOf } from '../answer/read-words.ts'
 import { countIn } from '../usage.ts'
 
 export type ItemKind = 'message' | 'call' | 'search' | 'thinking'
@@ -22,13 +24,29 @@ export interface AnswerItem {
   isDone: boolean
 }
 
-/** Returns the kind of an item; null for items of tools that run at the provider. Pure. */
+/** Returns the items of a response: of a list, alone, by their index, or as the words alone. Pure. */
+export function itemsIn(output: unknown): readonly unknown[] {
+  if (Array.isArray(output)) return output
+  if (typeof output === 'string') return output === '' ? [] : [{ type: 'message', content: output }]
+  if (!isRecord(output)) return []
+  return 'type' in output || 'content' in output ? [output] : Object.values(output)
+}
+
+/**
+ * Returns the kind of an item; null for items of tools that run at the provider. A call may have the type of another
+ * API, and a message none. Pure.
+ */
 export function kindOf(item: Members): ItemKind | null {
+  if (callTypes.includes(item['type'])) return 'call'
   switch (item['type']) {
+    case undefined:
+    case null:
+    case '':
+      return 'content' in item ? 'message' : 'name' in item || 'function' in item ? 'call' : null
+    case 'custom_tool_call':
+      return 'call'
     case 'message':
       return 'message'
-    case 'function_call':
-      return 'call'
     case 'tool_search_call':
       return item['execution'] === 'server' ? null : 'search'
     case 'reasoning':
@@ -89,7 +107,7 @@ function textsIn(content: unknown): readonly ItemPart[] {
     if (typeof part === 'string') return [{ at, text: part, isRefusal: false }]
     const { text, refusal } = membersOf(part)
     if (typeof refusal === 'string' && refusal !== '') return [{ at, text: refusal, isRefusal: true }]
-    return typeof text === 'string' ? [{ at, text, isRefusal: false }] : []
+    return text === undefined || text === null ? [] : [{ at, text: wordsOf(text), isRefusal: false }]
   })
 }
 
@@ -97,7 +115,9 @@ function textsIn(content: unknown): readonly ItemPart[] {
 export function argumentsIn(item: Members, written: Members): string | null {
   const given = item['arguments']
   if (typeof given === 'string') return given
-  return isRecord(given) ? JSON.stringify(written['arguments'] ?? given) : null
+  return isRecord(given)
+    ? JSON.stringify(written['arguments'] ?? given)
+    : (callIn(written)?.arguments ?? null)
 }
 
 /** Returns the usage with the members that can be read as counts; null without any. Pure. */

@@ -1,10 +1,12 @@
 import type { Secret } from '@flotilla/egress/credentials'
+import { unwrapped } from '../answer/wire-values.ts'
 import { endOf } from '../answer/end-reasons.ts'
-import { errorInAnswer } from '../answer/error-in-answer.ts'
+import { errorInAnswer, errorWordsIn, isFilledError } from '../answer/error-in-answer.ts'
 import { membersOf } from '../claude/claude-message.ts'
 import type { Members } from '../claude/claude-message.ts'
 import { isRecord } from '../empty-answer.ts'
-import { usageIn } from './answer-item.ts'
+import { wordsOf } from '../answer/read-words.ts'
+import { itemsIn, usageIn } from './answer-item.ts'
 import { failureIn } from '../responses/response-status.ts'
 import { createOpenItems } from './open-items.ts'
 import type { ItemPiece } from './open-items.ts'
@@ -55,9 +57,9 @@ export function createItemsMender({ secrets, billed }: ItemsOptions) {
   }
 
   function finished(type: string, response: Members, written: Members): Members[] {
-    const output = listOf(response['output'])
+    const output = itemsIn(response['output'])
     const alone = response['output_text']
-    const events = [...begin(response), ...items.completed(output, listOf(written['output']))]
+    const events = [...begin(response), ...items.completed(output, itemsIn(written['output']))]
     if (output.length === 0 && items.isEmpty() && typeof alone === 'string' && alone !== '')
       events.push(...items.piece({ kind: 'message', isWhole: true, text: alone, part: 0, value: {} }))
     events.push(...items.closeAll())
@@ -70,14 +72,13 @@ export function createItemsMender({ secrets, billed }: ItemsOptions) {
 
   function ending(type: string, response: Members, written: Members): Members[] {
     const words = failureIn(type, response)
-    return words === null
-      ? finished(type, response, written)
-      : failure(membersOf(response['error']), response, words)
+    return words === null ? finished(type, response, written) : failure(response['error'], response, words)
   }
 
-  function failure(error: Members, response: Members, words = 'the response failed'): Members[] {
+  function failure(given: unknown, response: Members, words = 'the response failed'): Members[] {
     if (ended !== null || failed !== null) return []
-    failed = printedError(error, words)
+    const message = errorWordsIn(given)
+    failed = printedError({ ...membersOf(given), ...(message === '' ? {} : { message }) }, words)
     bill(response)
     return [{ type: 'error', error: failed }]
   }
@@ -105,9 +106,9 @@ export function createItemsMender({ secrets, billed }: ItemsOptions) {
       case 'response.cancelled':
         return ending(type, response, membersOf(written['response']))
       case 'error':
-        return failure(isRecord(value['error']) ? value['error'] : value, response)
+        return failure(isFilledError(value['error']) ? value['error'] : value, response)
       default: {
-        const piece = pieceOf(type, value)
+        const piece = pieceOf(type, value, written)
         if (type.startsWith('response.refusal')) items.refuse()
         return piece === null ? [] : items.piece(piece)
       }
@@ -116,10 +117,10 @@ export function createItemsMender({ secrets, billed }: ItemsOptions) {
 
   /** Takes a response that comes as one object, or an error in its place. */
   function takeWhole(value: Members, written: Members): Members[] {
-    const { status, output, error } = value
+    const { status, output } = value
     const isOpen = status === 'in_progress' || status === 'queued'
-    if (isOpen && !isRecord(error)) return begin(value)
-    if (Array.isArray(output) || value['object'] === 'response' || failureIn('whole', value) !== null)
+    if (isOpen && failureIn('whole', value) === null) return begin(value)
+    if (output !== undefined || value['object'] === 'response' || failureIn('whole', value) !== null)
       return ending('whole', value, written)
     const problem = errorInAnswer(value, { secrets })
     if (problem !== null) return failure({ message: problem.detail }, {})
@@ -138,7 +139,9 @@ export function createItemsMender({ secrets, billed }: ItemsOptions) {
       const given = value['type']
       const type = typeof given === 'string' ? given : event
       const isEvent = type === 'error' || type.startsWith('response.')
-      const events = isEvent ? takeEvent(type, value, written) : takeWhole(value, written)
+      const events = isEvent
+        ? takeEvent(type, value, written)
+        : takeWhole(unwrapped(value, 'output'), unwrapped(written, 'output'))
       hasAny ||= isEvent || events.length > 0
       return events
     },
@@ -162,19 +165,24 @@ export function createItemsMender({ secrets, billed }: ItemsOptions) {
 const pieceTypes =
   /^response\.(output_text|refusal|reasoning_summary_text|reasoning_text|function_call_arguments)\.(delta|done)$/
 
-function pieceOf(type: string, value: Members): ItemPiece | null {
+function pieceOf(type: string, value: Members, written: Members): ItemPiece | null {
   const [, what, phase] = pieceTypes.exec(type) ?? []
   if (what === undefined) return null
   const texts = ['delta', 'text', 'refusal', 'arguments'].map((member) => value[member])
-  const text = texts.find((one) => typeof one === 'string') ?? ''
   const kind = what.startsWith('reasoning') ? 'thinking' : what.startsWith('function') ? 'call' : 'message'
+  const given = texts.find((one) => typeof one === 'string') ?? texts.find((one) => isRecord(one))
+  const isCall = kind === 'call' && isRecord(given)
+  const text = isCall
+    ? JSON.stringify(written['delta'] ?? written['arguments'] ?? given)
+    : wordsOf(given ?? '')
   const part = value['content_index'] ?? value['summary_index'] ?? 0
   return { kind, isWhole: phase === 'done', text, part, value }
 }
 
 /** Returns why an answer is incomplete, in OpenAI's words; null for a complete one, an error for a failure. */
 function cutBy(type: string, response: Members, isRefused: boolean): string | null | Error {
-  const { reason } = membersOf(response['incomplete_details'])
+  const details = response['incomplete_details']
+  const reason = typeof details === 'string' && details !== '' ? details : membersOf(details)['reason']
   const isCut =
     type === 'response.incomplete' || response['status'] === 'incomplete' || typeof reason === 'string'
   if (!isCut) return isRefused ? 'content_filter' : null
@@ -193,8 +201,4 @@ function printedError({ type, code, message, param }: Members, words: string): M
     message: typeof message === 'string' && message !== '' ? message : words,
     param: typeof param === 'string' ? param : null,
   }
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
 }

@@ -1,3 +1,4 @@
+import { callIn } from '../answer/call-pieces.ts'
 import { membersOf } from '../claude/claude-message.ts'
 import type { Members } from '../claude/claude-message.ts'
 import { argumentsIn, kindOf, partsIn, printedItem } from './answer-item.ts'
@@ -21,6 +22,7 @@ export function createOpenItems() {
   const items: AnswerItem[] = []
   const byId = new Map<unknown, AnswerItem>()
   const byPlace = new Map<unknown, AnswerItem>()
+  const callIds = new Set<string>()
   let count = 0
   let isRefused = false
 
@@ -48,7 +50,8 @@ export function createOpenItems() {
   function opened(item: AnswerItem): Members[] {
     if (item.index !== null || (item.kind === 'call' && item.name === '')) return []
     item.index = count++
-    if (item.callId === '') item.callId = item.id
+    if (item.callId === '' || callIds.has(item.callId)) item.callId = item.id
+    callIds.add(item.callId)
     const printed = printedItem(item, true)
     const started = { type: 'response.output_item.added', output_index: item.index, item: printed }
     return item.text === '' ? [started] : [started, deltaOf(item, item.text)]
@@ -79,10 +82,17 @@ export function createOpenItems() {
     return [...events, { type: 'response.output_item.done', output_index: item.index, item: printed }]
   }
 
+  /** Whether a whole call that has the id of another call is one more, and not the same one again. */
+  function isOther(known: AnswerItem, given: Members, place: unknown): boolean {
+    if (known.kind !== 'call' || byPlace.get(place) === known) return false
+    return typeof given['arguments'] === 'string' && given['arguments'] !== known.text
+  }
+
   function done(given: Members, written: Members, place: unknown): Members[] {
     const kind = kindOf(given)
     const known = byId.get(given['id'])
-    if (kind === null || (known?.isDone === true && known.kind === kind)) return []
+    if (kind === null || (known?.isDone === true && known.kind === kind && !isOther(known, given, place)))
+      return []
     const item = found(kind, { id: given['id'], place })
     name(item, given)
     const events: Members[] = []
@@ -117,14 +127,18 @@ export function createOpenItems() {
     /** Completes the items of the response at the end: each is one that was streamed, by its id or by its turn. */
     completed(output: readonly unknown[], written: readonly unknown[]): Members[] {
       const streamed = Map.groupBy([...items], ({ kind }) => kind)
+      const seen = new Set<unknown>()
       return output.flatMap((value, at) => {
         const item = membersOf(value)
         const kind = kindOf(item)
         if (kind === null) return []
         const inTurn = streamed.get(kind)?.shift()
-        const known = byId.get(item['id']) ?? inTurn
+        const isAgain = item['id'] !== undefined && seen.has(item['id'])
+        seen.add(item['id'])
+        const known = isAgain ? inTurn : (byId.get(item['id']) ?? inTurn)
         if (known?.isDone === true) return []
-        return done({ ...item, id: known?.id ?? item['id'] }, membersOf(written[at]), undefined)
+        const id = known?.id ?? (isAgain ? undefined : item['id'])
+        return done({ ...item, id }, membersOf(written[at]), undefined)
       })
     },
     closeAll: (): Members[] => items.flatMap(closed),
@@ -138,6 +152,11 @@ export function createOpenItems() {
 
 function name(item: AnswerItem, given: Members): void {
   if (item.index !== null) return
+  const call = item.kind === 'call' && given['name'] === undefined ? callIn(given) : null
+  if (call !== null) {
+    item.name = call.name || item.name
+    item.callId = call.id || item.callId
+  }
   if (typeof given['name'] === 'string' && given['name'] !== '') item.name = given['name']
   if (typeof given['call_id'] === 'string' && given['call_id'] !== '') item.callId = given['call_id']
 }

@@ -1,4 +1,4 @@
-import { isRecord } from '../empty-answer.ts'
+import { isFilledError } from '../answer/error-in-answer.ts'
 
 /**
  * Says why a response is no answer: by its event, by its status, which some servers also write into
@@ -6,7 +6,8 @@ import { isRecord } from '../empty-answer.ts'
  */
 export function failureIn(event: string, response: Readonly<Record<string, unknown>>): string | null {
   const { status, error } = response
-  if (status === 'cancelled' || event === 'response.cancelled') return 'the response was cancelled'
-  const isFailed = status === 'failed' || event === 'response.failed' || isRecord(error)
-  return isFailed ? 'the response failed' : null
+  const named = `${event.replace(/^response\./, '')} ${typeof status === 'string' ? status : ''}`
+  if (/\bcancell?ed\b/i.test(named)) return 'the response was cancelled'
+  if (/\bexpired\b/i.test(named)) return 'the response expired'
+  return /\bfailed\b/i.test(named) || isFilledError(error) ? 'the response failed' : null
 }
