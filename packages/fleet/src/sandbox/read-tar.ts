@@ -23,7 +23,7 @@ export interface TarPiece extends TarFacts {
 }
 
 const blockBytes = 512
-/** The maximum size of the extended headers of one entry, in bytes. */
+/** The maximum size of all extended headers before one entry, in bytes. */
 const extendedMaxBytes = 1024 * 1024
 
 /**
@@ -56,6 +56,7 @@ export async function* readTarPieces(source: AsyncIterable<Uint8Array>): AsyncGe
 async function* entriesOf(bytes: ReturnType<typeof pieces>): AsyncGenerator<TarPiece> {
   let extended: ReadonlyMap<string, string> = new Map()
   let heads: Buffer[] = []
+  let extendedBytes = 0
   for (;;) {
     const header = await bytes.take(blockBytes)
     if (header === null || header.every((byte) => byte === 0)) return
@@ -64,7 +65,12 @@ async function* entriesOf(bytes: ReturnType<typeof pieces>): AsyncGenerator<TarP
     const size = '123456'.includes(type) ? 0 : sizeOf(extended, header)
     const rest = (blockBytes - (size % blockBytes)) % blockBytes
     if (type === 'x' || type === 'g' || type === 'L' || type === 'K') {
-      if (size > extendedMaxBytes) throw new RangeError('an extended header of the archive is too large')
+      // The header itself counts, so that headers without content have an end as well.
+      extendedBytes += blockBytes + size + rest
+      if (extendedBytes > extendedMaxBytes)
+        throw new RangeError(
+          `a file of the archive has extended headers of more than ${extendedMaxBytes} bytes`,
+        )
       const content = await bytes.need(size)
       await bytes.skip(rest)
       if (type === 'g') continue
@@ -73,6 +79,7 @@ async function* entriesOf(bytes: ReturnType<typeof pieces>): AsyncGenerator<TarP
       continue
     }
     let left = size + rest
+    const path = cleanPath(extended.get('path') ?? nameOf(header))
     yield {
       head: Buffer.concat([...heads, header]),
       body: async function* () {
@@ -82,14 +89,14 @@ async function* entriesOf(bytes: ReturnType<typeof pieces>): AsyncGenerator<TarP
           yield piece
         }
       },
-      path: cleanPath(extended.get('path') ?? nameOf(header)),
+      path,
       type: type === '\0' ? '0' : type,
       mode: octal(header, 100, 8),
       uid: octal(header, 108, 8),
       size,
       target: extended.get('linkpath') ?? textOf(header, 157, 100),
       content: async (maxBytes) => {
-        if (size > maxBytes) throw new RangeError('a file of the archive is larger than expected')
+        if (size > maxBytes) throw new RangeError(`the file /${path} is larger than ${maxBytes} bytes`)
         const content = await bytes.need(size)
         left -= size
         return content
@@ -98,6 +105,7 @@ async function* entriesOf(bytes: ReturnType<typeof pieces>): AsyncGenerator<TarP
     await bytes.skip(left)
     extended = new Map()
     heads = []
+    extendedBytes = 0
   }
 }
 

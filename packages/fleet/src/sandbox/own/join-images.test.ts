@@ -18,15 +18,24 @@ async function archive(
     await writeFile(join(folder, path), text)
   }
   await prepare(folder)
-  return execFileSync('tar', [
-    '--create',
-    '--format=pax',
-    '--sort=name',
-    '--mtime=@1000',
-    '--directory',
-    folder,
-    '.',
-  ])
+  return execFileSync(
+    'tar',
+    ['--create', '--format=pax', '--sort=name', '--mtime=@1000', '--directory', folder, '.'],
+    { maxBuffer: 16 * 1024 * 1024 },
+  )
+}
+
+/** Returns extended headers, one after another, whose content is `line` each. */
+function extendedHeaders(line: string, count = 1): Buffer {
+  const content = Buffer.alloc(Math.ceil(line.length / 512) * 512)
+  content.write(line, 'latin1')
+  const header = Buffer.alloc(512)
+  header.write('PaxHeaders/x', 0)
+  header.write('0000644\0', 100)
+  header.write(`${line.length.toString(8).padStart(11, '0')}\0`, 124)
+  header.write('x', 156)
+  header.write('ustar\u000000', 257)
+  return Buffer.concat(Array.from({ length: count }, () => Buffer.concat([header, content])))
 }
 
 async function* once(bytes: Buffer): AsyncGenerator<Uint8Array> {
@@ -83,13 +92,7 @@ test('no file keeps its capabilities', async () => {
   const plain = await archive({ 'usr/bin/ping': 'ping' })
   const record = 'SCHILY.xattr.security.capability=abcd\n'
   const line = `${record.length + 3} ${record}`
-  const extended = Buffer.alloc(1024)
-  extended.write('PaxHeaders/ping', 0)
-  extended.write('0000644\0', 100)
-  extended.write(`${line.length.toString(8).padStart(11, '0')}\0`, 124)
-  extended.write('x', 156)
-  extended.write('ustar\u000000', 257)
-  extended.write(line, 512, 'latin1')
+  const extended = extendedHeaders(line)
   const made: Uint8Array[] = []
   const parts = joinImages({
     own: once(Buffer.concat([extended, plain])),
@@ -121,4 +124,35 @@ test('an image with a link in place of a needed folder, or with too many bytes, 
   await expect(joined(linked, await archive(agentFiles))).rejects.toThrow('in place of the folder /opt')
   const large = await archive({ 'usr/large': 'x'.repeat(2000) })
   await expect(joined(large, await archive(agentFiles), 1000)).rejects.toThrow('GB of files')
+})
+
+test.each([
+  ['/etc/passwd', { 'etc/passwd': 'x'.repeat(1024 * 1024 + 1) }],
+  ['/etc/group', { 'etc/group': 'x'.repeat(1024 * 1024 + 1) }],
+])('an image whose %s is too large is refused by the name of the file', async (path, files) => {
+  const own = await archive(files)
+  await expect(joined(own, await archive(agentFiles))).rejects.toThrow(
+    `cannot be read: the file ${path} is larger than 1048576 bytes`,
+  )
+})
+
+test.each([
+  ['extended headers that together are too large', (plain: Buffer) => [extendedHeaders('', 3000), plain]],
+  [
+    'a path that is too long',
+    (plain: Buffer) => [extendedHeaders(`5011 path=${'x'.repeat(5000)}\n`), plain],
+    'a path of more than 4096 characters, /xxx',
+  ],
+  ['a damaged extended header', (plain: Buffer) => [extendedHeaders('99 path=x\n'), plain]],
+  ['half of a file', (plain: Buffer) => [plain.subarray(0, 1100)]],
+])('an image with %s is refused', async (_, change, reason = 'cannot be read: ') => {
+  const plain = await archive({ 'usr/one': 'x'.repeat(2000) })
+  const own = Buffer.concat(change(plain))
+  await expect(joined(own, await archive(agentFiles))).rejects.toThrow(reason)
+})
+
+test('extended headers count as content of the image', async () => {
+  const plain = await archive({ 'usr/one': 'one' })
+  const own = Buffer.concat([extendedHeaders(`5009 note=${'x'.repeat(4998)}\n`), plain])
+  await expect(joined(own, await archive(agentFiles), 5000)).rejects.toThrow('GB of files')
 })

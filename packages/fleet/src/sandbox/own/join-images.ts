@@ -9,6 +9,10 @@ import { isKeptOfOwn, isOfAgentImage, misleads } from './own-places.ts'
 const filesMax = 1_000_000
 /** The maximum size of `/etc/passwd` and `/etc/group`, in bytes. */
 const accountsMaxBytes = 1024 * 1024
+/** The maximum length of the path of a file: that of the kernel. */
+const pathMaxChars = 4096
+/** The maximum length of the paths of all files that are left out, in characters. They are kept in memory. */
+const droppedMaxChars = 64 * 1024 * 1024
 
 /** The files that name users and groups, and the lines for the agent's user. */
 const accounts: Readonly<Record<string, string>> = {
@@ -29,21 +33,42 @@ export async function* joinImages(of: {
   readonly refuse: (reason: string) => Error
 }): AsyncGenerator<Uint8Array> {
   const { refuse } = of
-  const dropped = new Set<string>()
-  const total = { files: 0, bytes: 0 }
-  for await (const entry of readTarPieces(of.own)) {
-    const { path, type, size, target } = entry
-    total.files += 1
-    total.bytes += size
-    if (total.files > filesMax) throw refuse(`has more than ${filesMax} files`)
-    if (total.bytes > of.maxBytes) throw refuse(`has more than ${of.maxBytes / 1024 ** 3} GB of files`)
-    if (misleads(entry)) throw refuse(`has something else in place of the folder /${path}`)
-    const isKept = isKeptOfOwn(entry) && !(type === '1' && dropped.has(cleanTarget(target)))
-    if (isKept) yield* copied(entry)
-    else dropped.add(path)
+  try {
+    yield* keptOfOwn(of)
+  } catch (error) {
+    // Everything that the archive or a file of it exceeds.
+    if (error instanceof RangeError) throw refuse(`cannot be read: ${error.message}`)
+    throw error
   }
   for await (const entry of readTarPieces(of.agent)) if (isOfAgentImage(entry.path)) yield* copied(entry)
   yield* tarArchive([])
+}
+
+async function* keptOfOwn({
+  own,
+  maxBytes,
+  refuse,
+}: Pick<Parameters<typeof joinImages>[0], 'own' | 'maxBytes' | 'refuse'>): AsyncGenerator<Uint8Array> {
+  const dropped = new Set<string>()
+  const total = { files: 0, bytes: 0, droppedChars: 0 }
+  for await (const entry of readTarPieces(own)) {
+    const { path, type, size, target, head } = entry
+    total.files += 1
+    total.bytes += head.length + size
+    if (total.files > filesMax) throw refuse(`has more than ${filesMax} files`)
+    if (total.bytes > maxBytes) throw refuse(`has more than ${maxBytes / 1024 ** 3} GB of files`)
+    if (path.length > pathMaxChars || target.length > pathMaxChars)
+      throw refuse(`has a path of more than ${pathMaxChars} characters, /${path.slice(0, 100)}…`)
+    if (misleads(entry)) throw refuse(`has something else in place of the folder /${path}`)
+    const isKept = isKeptOfOwn(entry) && !(type === '1' && dropped.has(cleanTarget(target)))
+    if (isKept) yield* copied(entry)
+    else {
+      total.droppedChars += path.length
+      if (total.droppedChars > droppedMaxChars)
+        throw refuse(`has more files below /dev, /proc, /sys, /tmp and /data than can be left out`)
+      dropped.add(path)
+    }
+  }
 }
 
 async function* copied(entry: TarPiece): AsyncGenerator<Uint8Array> {

@@ -139,6 +139,18 @@ test('an image with too many files is refused before the engine is asked for its
   expect(asked).toBe(0)
 })
 
+test('a file that is too large to be checked is refused by its name', async () => {
+  const content = async () =>
+    Promise.reject(new RangeError('the file /etc/ssl/openssl.cnf is larger than 1 bytes'))
+  const files = [...inImage, { path: 'etc/ssl/openssl.cnf', content }]
+  await expect(check({ files })).rejects.toMatchObject({
+    id: 'packages-refused',
+    message: expect.stringContaining(
+      'leaves files that cannot be checked: the file /etc/ssl/openssl.cnf is larger',
+    ),
+  })
+})
+
 test('a library that its own package may replace must be the file of its archive', async () => {
   const path = 'usr/lib/x86_64-linux-gnu/libc.so.6'
   const bytes = Buffer.from('libc of the archive')

@@ -24,19 +24,31 @@ export const imageFilesMax = 1_000_000
 const imagePathsMaxChars = 96 * 1024 * 1024
 const setIdBits = 0o6000
 
-/**
- * Checks the files of a stopped container from outside, because programs of packages could have changed the programs
- * inside. Rejects with `packages-refused` if packages changed what the agent's own process trusts, if a file would run
- * as another user than its caller, or if there are too many files.
- */
-export async function checkImage(made: {
+interface MadeImage {
   /** Returns the paths that differ from the agent image. Called only once the number of files is known to be bounded. */
   readonly changed: () => Promise<readonly string[]>
   /** All files of the container. */
   readonly files: AsyncIterable<TarFacts>
   readonly lock: PackageLock
   readonly delivered: DeliveredLibraries
-}): Promise<void> {
+}
+
+/**
+ * Checks the files of a stopped container from outside, because programs of packages could have changed the programs
+ * inside. Rejects with `packages-refused` if packages changed what the agent's own process trusts, if a file would run
+ * as another user than its caller, or if there are too many files.
+ */
+export async function checkImage(made: MadeImage): Promise<void> {
+  try {
+    await checkFiles(made)
+  } catch (error) {
+    // Everything that the archive or a file of it exceeds.
+    if (error instanceof RangeError) throw refused(`leaves files that cannot be checked: ${error.message}`)
+    throw error
+  }
+}
+
+async function checkFiles(made: MadeImage): Promise<void> {
   const { lock, delivered } = made
   const places = new Map<string, Pick<TarFacts, 'type' | 'target'>>()
   const libraries = new Map<string, string>()
