@@ -1,3 +1,4 @@
+import { createBuildQueue } from '../build-queue.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import type { ContainerGround } from '../hardening/container-options.ts'
 import type { OwnImages } from '../sandbox-runtime.ts'
@@ -17,12 +18,11 @@ export function createOwnImages(
     readonly closing: AbortSignal
   },
 ): OwnImages & { idle(): Promise<void> } {
-  let last: Promise<unknown> = Promise.resolve()
+  const queue = createBuildQueue()
   return {
-    ensure: async (reference, how) => {
-      const signal = how.signal ? AbortSignal.any([how.signal, home.closing]) : home.closing
-      const next = last.then(async () => {
-        signal.throwIfAborted()
+    ensure: async (reference, { progress, signal: own }) => {
+      const signal = own ? AbortSignal.any([own, home.closing]) : home.closing
+      return queue.take({ name: `the image ${reference}`, signal, progress }, async () => {
         const prepared = await home.prepared()
         const { engine, ground } = prepared
         return makeOwnImage(
@@ -30,7 +30,7 @@ export function createOwnImages(
           { engine, image: ground.image },
           {
             reference,
-            progress: how.progress,
+            progress,
             signal,
             probe: (image, until) =>
               probeOwnImage(prepared, {
@@ -44,9 +44,7 @@ export function createOwnImages(
           },
         )
       })
-      last = next.catch(() => undefined)
-      return next
     },
-    idle: async () => void (await last),
+    idle: queue.idle,
   }
 }

@@ -87,6 +87,7 @@ async function withFiles(
   use: (own: Readable, agent: Readable) => Promise<void>,
 ): Promise<void> {
   const containers: Dockerode.Container[] = []
+  const opened: Readable[] = []
   try {
     const filesOf = async (Image: string): Promise<Readable> => {
       const container = await engine.docker.createContainer({
@@ -97,10 +98,13 @@ async function withFiles(
         HostConfig: { NetworkMode: 'none' },
       })
       containers.push(container)
-      return Readable.from(await container.export())
+      const files = Readable.from(await container.export())
+      opened.push(files)
+      return files
     }
     await use(await filesOf(own), await filesOf(agent))
   } finally {
+    for (const files of opened) files.destroy()
     await Promise.allSettled(containers.map((container) => container.remove({ force: true, v: true })))
   }
 }
@@ -120,7 +124,11 @@ async function importFiles(
     fault = error
   })
   try {
-    const imported = await engine.docker.importImage(archive, { repo: of.draft, changes: [...of.changes] })
+    const imported = await engine.docker.importImage(archive, {
+      repo: of.draft,
+      changes: [...of.changes],
+      abortSignal: of.signal,
+    })
     await followEngine(engine, imported)
   } catch (error) {
     throw fault ?? error

@@ -6,12 +6,16 @@ import type {
   ResolvedPackages,
   ResolvePackages,
 } from '../package-images.ts'
+import { createBuildQueue } from '../build-queue.ts'
 import type { BesideAgents } from '../sandbox-runtime.ts'
 import { besideAgents } from '../sandbox-spec.ts'
 import { deriveImage } from './derive-image.ts'
 import type { DeriveBase, DeriveOptions } from './derivation.ts'
 import { resolvePackages } from './resolve-packages.ts'
 import { heldPackages } from './store-image.ts'
+
+/** How many packages of a list that another build waits for are named. */
+const namedMax = 3
 
 export interface EnginePackageImages extends PackageImages {
   /** Resolves when no build is in progress: after an abort, when its container is removed. */
@@ -38,8 +42,8 @@ export function createPackageImages(
   home: { readonly base: () => Promise<DeriveBase>; readonly closing: AbortSignal },
   { held, derive, resolve: choose }: Steps = engineSteps,
 ): EnginePackageImages {
-  let last: Promise<unknown> = Promise.resolve()
-  let lastResolved: Promise<unknown> = Promise.resolve()
+  const builds = createBuildQueue()
+  const choices = createBuildQueue()
   const now = new Set<BesideAgents>()
   /** Counts a container as long as `work` lasts. */
   async function counted<T>(container: BesideAgents, work: () => Promise<T>): Promise<T> {
@@ -55,14 +59,11 @@ export function createPackageImages(
 
   async function resolve(packages: JoinedPackages, how: ResolvePackages): Promise<ResolvedPackages> {
     const signal = joined(how.signal)
-    const next = lastResolved.then(async () => {
-      signal.throwIfAborted()
+    const container = { name: 'a choice of packages', memoryBytes: besideAgents.choice }
+    return choices.take({ name: container.name, signal }, async () => {
       const base = await home.base()
-      const container = { name: 'a choice of packages', memoryBytes: besideAgents.choice }
       return counted(container, () => choose(options, base, { ...how, packages, signal }))
     })
-    lastResolved = next.catch(() => undefined)
-    return next
   }
 
   async function ensure(packages: JoinedPackages, how: EnsurePackages): Promise<PackageImage> {
@@ -70,20 +71,25 @@ export function createPackageImages(
     signal.throwIfAborted()
     const found = how.lock === null ? null : await held(options, await home.base(), how.lock)
     if (found !== null) return found
-    const next = last.then(async () => {
-      signal.throwIfAborted()
+    const name = `the image with ${listWords(packages)}`
+    return builds.take({ name, signal, progress: how.progress }, async () => {
       const base = await home.base()
       const container = { name: 'a build of an image', memoryBytes: besideAgents.build }
       return counted(container, () => derive(options, base, { ...how, packages, signal }))
     })
-    last = next.catch(() => undefined)
-    return next
   }
 
   return {
     ensure,
     resolve,
-    idle: async () => void (await Promise.all([last, lastResolved])),
+    idle: async () => void (await Promise.all([builds.idle(), choices.idle()])),
     beside: () => [...now],
   }
+}
+
+/** Names some packages of a list. Pure. */
+function listWords({ apt, npm, pip }: JoinedPackages): string {
+  const all = [...apt, ...npm, ...pip]
+  const more = all.length - namedMax
+  return [...all.slice(0, namedMax), ...(more > 0 ? [`${more} more packages`] : [])].join(', ')
 }
