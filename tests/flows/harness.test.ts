@@ -5,9 +5,13 @@ import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { blackboardHumanEndpoints } from '@flotilla/protocol/blackboard-api'
 import { journalEndpoints } from '@flotilla/protocol/journal-api'
 import type { ApprovalView } from '@flotilla/protocol/agent-edit'
-import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { fillPath } from '@flotilla/protocol/endpoint'
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { headers } from '@flotilla/protocol/headers'
+import { chatStreamFrameSchema, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aCassette, calls, operatorHandsOff, says } from '../support/cassettes.ts'
+import { readEvents } from '../support/sse-reader.ts'
 import { editPermissions } from '../support/edit-permissions.ts'
 import { eventually } from '../support/eventually.ts'
 import { layPolicy } from '../support/lay-policy.ts'
@@ -43,7 +47,10 @@ describe('an agent that a harness drives', () => {
   beforeAll(async () => {
     mesh = await startMesh({
       cassettes: { day },
-      settings: { restarts_per_hour: 1000, agents: { coder: { harness }, other: { harness } } },
+      settings: {
+        restarts_per_hour: 1000,
+        agents: { coder: { harness }, other: { harness }, fresh: { harness } },
+      },
     })
     await mesh.createWorker('coder')
     await mesh.createWorker('other')
@@ -65,6 +72,23 @@ describe('an agent that a harness drives', () => {
     const run = await ask('talk', 'say The answer: ', 'model scripted/day what is it?')
     expect(run).toMatchObject({ state: 'done', outcome: { text: 'The answer: It is a model.' } })
     expect(run.tokens_used).toBeGreaterThan(0)
+  })
+
+  it('the first run of an agent lists the files that the harness changed, and none that were laid for it', async () => {
+    await mesh.createWorker('fresh')
+    const reader = await readEvents({
+      method: 'POST',
+      url: `${mesh.url}${fillPath(meshHumanEndpoints.chat.path, { id: 'fresh' })}`,
+      headers: { [headers.requestedWith]: 'test', 'content-type': 'application/json' },
+      body: JSON.stringify({ message: 'run echo mine > mine.txt\nsay Done.', session: 'first' }),
+    })
+    const changed: FleetEventBody[] = []
+    for (;;) {
+      const frame = chatStreamFrameSchema.parse((await reader.next(60_000)).data)
+      if (frame.type === 'ended') break
+      if (frame.type === 'event' && frame.event.type === 'files.changed') changed.push(frame.event)
+    }
+    expect(changed).toMatchObject([{ files: [{ path: 'mine.txt', change: 'made' }], unlisted: 0 }])
   })
 
   it('no key of the owner is inside, and the harness gets no variable of the mesh', async () => {

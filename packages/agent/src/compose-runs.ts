@@ -141,11 +141,12 @@ export function composeRuns(deps: {
         runLoop: (await harnessLoop())?.(conversation ?? '') ?? runLoop,
       }
     },
-    watchFiles: (kind, onFrame) =>
-      createFileWatch(
-        { dataDirectory, ownFolder: memoryFolder },
-        { onFrame, begins: kind === 'tool' || environment.harness !== null },
-      ),
+    watchFiles: async (kind, onFrame) => {
+      const begins = kind === 'tool' || environment.harness !== null
+      // Files that the agent itself lays before its first run are no change of the run, which meets their failure itself.
+      if (begins) await workspace.lay().catch(() => undefined)
+      return createFileWatch({ dataDirectory, ownFolder: memoryFolder }, { onFrame, begins })
+    },
     log,
   })
   const close = async () => {

@@ -59,7 +59,13 @@ describe('files that differ below /data', () => {
     const { data: outside, write: writeOutside } = aFolder()
     writeOutside('secret', 'secret')
     const before = seeFiles(folder)
-    for (const path of ['.flotilla/state', '.npm/x', 'repo/.git/HEAD', 'repo/node_modules/a/b.js'])
+    for (const path of [
+      '.flotilla/state',
+      '.npm/x',
+      '.claude.json',
+      'repo/.git/HEAD',
+      'repo/node_modules/a/b.js',
+    ])
       write(path, 'x')
     write('workspace/memory/2026-11-29.md', 'a log')
     write('repo/.github/ci.yml', 'seen')

@@ -37,7 +37,7 @@ export interface SeenFiles {
 }
 
 /**
- * Reads names and sizes of the files below the data directory. Links are not followed. Left out: hidden folders
+ * Reads names and sizes of the files below the data directory. Links are not followed. Left out: hidden folders and files
  * directly below it, which hold the state of the agent and of its programs; `ownFolder`, into which the agent itself
  * writes; and folders of packages, caches and version control. Reads synchronously, because the caller must know the
  * state before a tool starts.
@@ -51,8 +51,9 @@ export function seeFiles({ dataDirectory, ownFolder }: WatchedFolder): SeenFiles
       entries += 1
       if (entries > entriesReadMax) return { byPath, isPartial: true }
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+      if (path === entry.name && path.startsWith('.')) continue
       if (entry.isDirectory()) {
-        if (path !== ownFolder && !isLeftOut(path, entry.name)) folders.push(path)
+        if (path !== ownFolder && !leftOutFolders.has(entry.name)) folders.push(path)
         continue
       }
       if (byPath.size >= comparedMax) return { byPath, isPartial: true }
@@ -61,10 +62,6 @@ export function seeFiles({ dataDirectory, ownFolder }: WatchedFolder): SeenFiles
     }
   }
   return { byPath, isPartial: false }
-}
-
-function isLeftOut(path: string, name: string): boolean {
-  return leftOutFolders.has(name) || (path === name && name.startsWith('.'))
 }
 
 /** Returns null for a file that a program removed or closed meanwhile. */

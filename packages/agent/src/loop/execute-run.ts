@@ -28,11 +28,11 @@ export function createExecuteRun(deps: {
     signal: AbortSignal,
   ) => Promise<RunEquipment>
   /** Watches what a run changes below /data, and passes its frames on. */
-  watchFiles: (kind: RunRequest['kind'], onFrame: RunHooks['onFrame']) => FileWatch
+  watchFiles: (kind: RunRequest['kind'], onFrame: RunHooks['onFrame']) => Promise<FileWatch>
   log: Log
 }): ExecuteRun {
   return async ({ request, inputHash, stepsUsed, hooks: told, signal }) => {
-    const watch = deps.watchFiles(request.kind, told.onFrame)
+    const watch = await deps.watchFiles(request.kind, told.onFrame)
     const hooks = { ...told, onFrame: watch.onFrame }
     const alive = new AbortController()
     const leaseSignal = AbortSignal.any([alive.signal, signal])

@@ -27,6 +27,8 @@ export interface WorkspaceEntry {
  * `denied` for writing a read-only file, `body-too-large` above the limit.
  */
 export interface Workspace {
+  /** Writes the default files that are missing. Idempotent; every other function does so first. */
+  lay(): Promise<void>
   list(): Promise<readonly WorkspaceEntry[]>
   /** Empty if the file does not exist. */
   read(name: string): Promise<string>
@@ -84,6 +86,7 @@ export function createWorkspace(deps: {
     return (await readStored(file)) ?? ''
   }
   return {
+    lay: ready,
     read,
     isDefault: async (name) => isDefaultContent(known(name), await read(name)),
     list: async () => {
