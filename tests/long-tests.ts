@@ -127,6 +127,7 @@ export const longContainerTests: readonly string[] = [
   'mind-footprint',
   'money-attacks',
   'money-crash',
+  'own-image-registry',
   'own-images',
   'package-caches',
   'requested-packages',

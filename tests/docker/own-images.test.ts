@@ -12,12 +12,12 @@ import { startMeshForTest } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
 import { runInside } from './harness-fleet.ts'
 import { attackWalls } from './attack-walls.ts'
-import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
+import { baseImageOf, engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
 const progress = (): void => {}
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
-const listedSchema = z.array(z.looseObject({ Id: z.string(), RepoTags: z.array(z.string()).nullish() }))
+const listedSchema = z.array(z.looseObject({ Id: z.string() }))
 
 withEngine(
   'images of the owner',
@@ -52,13 +52,7 @@ withEngine(
       const { Id } = await docker.getImage(name).inspect()
       return { name, reference: `${name.slice(0, name.lastIndexOf(':'))}@${Id}` }
     }
-    /** The image below the agent image: Debian without Node and without the agent. */
-    const debian = async () => {
-      const images = listedSchema.parse(await docker.listImages())
-      return images.find(({ RepoTags }) =>
-        RepoTags?.some((tag) => tag.startsWith('localhost/flotilla/base:')),
-      )!.Id
-    }
+    const debian = () => baseImageOf(engine)
     const ensure = (reference: string) => home().runtime.ownImages!.ensure(reference, { progress })
     const text = async (agentId: string, image: string, command: string) => {
       const state = await home().start({ agentId, image })

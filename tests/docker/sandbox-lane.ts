@@ -104,6 +104,16 @@ export const packageSources: DockerRuntimeOptions['packages'] = {
   proxies: noProxies,
 }
 
+/** Returns the image below the agent image of a prepared home: Debian without Node and without the agent. */
+export async function baseImageOf({ docker }: Engine): Promise<string> {
+  const images = await docker.listImages()
+  const base = images.find(({ RepoTags }) =>
+    RepoTags?.some((tag) => tag.startsWith('localhost/flotilla/base:')),
+  )
+  if (base === undefined) throw new Error('the engine has no base image')
+  return base.Id
+}
+
 /** Opens a home of its own on the real engine; `close` removes everything that belongs to it. */
 export async function openDockerHome(
   engine: Engine,

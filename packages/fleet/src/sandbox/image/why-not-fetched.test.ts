@@ -22,6 +22,7 @@ test.each([
   ['pull access denied for debain, repository does not exist or may require login', nameOrLogin],
   ['denied: requested access to the resource is denied', nameOrLogin],
   ['unauthorized: authentication required', nameOrLogin],
+  ['Get "https://registry.example/v2/a/manifests/1": no basic auth credentials', nameOrLogin],
   ['manifest for debian:nosuch not found: manifest unknown', noName],
   ['failed to resolve reference "docker.io/library/debain:1": docker.io/library/debain:1: not found', noName],
   [

@@ -19,7 +19,7 @@ const causes: readonly (readonly [RegExp, string])[] = [
   ],
   // A registry gives the same answer for a private image as for a missing one.
   [
-    /unauthorized|authentication required|access (?:to the resource is )?denied/i,
+    /unauthorized|authentication required|no basic auth credentials|access (?:to the resource is )?denied/i,
     'the registry has no image with that name, or requires a login',
   ],
   [

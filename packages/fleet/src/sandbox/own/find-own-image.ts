@@ -60,7 +60,7 @@ async function pulledImage(
   if (found !== null) return found
   throw new SandboxError(
     'own-image-missing',
-    `The engine has no image with the digest of ${reference}, and could not fetch it: ${refusal ?? 'the registry delivered another image'}.\nRepair: compare the digest with docker image inspect, or load the image into the engine of this machine.`,
+    `The engine has no image with the digest of ${reference}, and could not fetch it: ${refusal ?? 'the registry delivered another image'}.\nRepair: compare the digest with docker image inspect. If the registry requires a login, use docker login and docker pull on this machine, then try again.`,
   )
 }
 
