@@ -6,6 +6,16 @@ import { patient } from '../support/patience.ts'
 
 /** The size of an agent whose runs a harness drives. */
 export const harnessSize = { memory_mb: 1536, cpus: 1, pids: 512, tmp_mb: 500 }
+
+/** The npm package of each known harness, pinned to the version that the tests were written for. */
+export const harnessPackages = {
+  gemini: ['@google/gemini-cli@0.61.0'],
+  opencode: ['opencode-ai@1.18.33'],
+  codex: ['@zed-industries/codex-acp@0.16.0'],
+  'claude-code': ['@agentclientprotocol/claude-agent-acp@0.101.0'],
+} as const
+export type KnownHarness = keyof typeof harnessPackages
+
 const buildTimeoutMs = 600_000
 
 /** Creates a worker that has packages, and resolves when its image is built. */

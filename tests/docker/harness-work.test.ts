@@ -8,7 +8,7 @@ import type { LlmUpstream } from '../support/llm-upstream.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
-import { harnessSize, runInside, workerWithImage } from './harness-fleet.ts'
+import { harnessPackages, harnessSize, runInside, workerWithImage } from './harness-fleet.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
@@ -48,30 +48,12 @@ const inPython: CodingWork = {
     'cd /data/repo && python3 -m pytest -q > tested 2>&1; echo exit $? >> tested; git diff --no-ext-diff > change 2>&1',
 }
 
-/** Each known harness from its registry package, pinned to the version that this test was written for. */
+/** Each known harness from its registry package. */
 const cases = [
-  { harness: 'gemini', npm: ['@google/gemini-cli@0.61.0'], pip: [], files: npmFiles, work: inNpm },
-  {
-    harness: 'opencode',
-    npm: ['opencode-ai@1.18.33'],
-    pip: [],
-    files: npmFiles,
-    work: inNpm,
-  },
-  {
-    harness: 'codex',
-    npm: ['@zed-industries/codex-acp@0.16.0'],
-    pip: ['pytest'],
-    files: pythonFiles,
-    work: inPython,
-  },
-  {
-    harness: 'claude-code',
-    npm: ['@agentclientprotocol/claude-agent-acp@0.101.0'],
-    pip: [],
-    files: npmFiles,
-    work: inNpm,
-  },
+  { harness: 'gemini', pip: [], files: npmFiles, work: inNpm },
+  { harness: 'opencode', pip: [], files: npmFiles, work: inNpm },
+  { harness: 'codex', pip: ['pytest'], files: pythonFiles, work: inPython },
+  { harness: 'claude-code', pip: [], files: npmFiles, work: inNpm },
 ] as const
 
 const titleOf = (harness: string) => `Repair with ${harness}`
@@ -114,13 +96,13 @@ withEngine(
           ),
           agents: {
             ...Object.fromEntries(
-              cases.map(({ harness, npm, pip }) => [
+              cases.map(({ harness, pip }) => [
                 harness,
                 {
                   harness,
                   size: harnessSize,
                   models: [`fake/${harness}`],
-                  packages: { npm, pip },
+                  packages: { npm: harnessPackages[harness], pip },
                 },
               ]),
             ),

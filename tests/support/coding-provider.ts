@@ -56,12 +56,18 @@ export async function startCodingProvider(
   return upstream
 }
 
-function nextMove({ body }: UpstreamCall, work: CodingWork): Move {
-  const tools = offeredIn(body['tools'])
-  const messages = objectsIn(body['messages'])
-  const made = messages
+/** Returns the tool calls of the conversation that a call of a model contains, each as JSON. */
+export function madeCalls({ body }: Pick<UpstreamCall, 'body'>): readonly string[] {
+  return objectsIn(body['messages'])
     .flatMap((message) => objectsIn(message['tool_calls']))
     .map((one) => JSON.stringify(one))
+}
+
+function nextMove(call: UpstreamCall, work: CodingWork): Move {
+  const { body } = call
+  const tools = offeredIn(body['tools'])
+  const messages = objectsIn(body['messages'])
+  const made = madeCalls(call)
   const wasMade = (mark: string): boolean => made.some((call) => call.includes(mark))
   if (tools.length === 0) return 'Work in a repository.'
   if (!wasMade('read_by_model') && !made.some((call) => call.includes(work.file))) return reading(tools, work)

@@ -63,7 +63,12 @@ const knownHarnesses: Readonly<Record<HarnessName, (of: Surroundings) => Harness
       variable: 'GEMINI_CLI_HOME',
       file: '.gemini/settings.json',
       content: JSON.stringify({
-        general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+        general: {
+          enableAutoUpdate: false,
+          enableAutoUpdateNotification: false,
+          // Each continuation leaves an empty file beside that of the session, and its cleanup deletes both for that.
+          sessionRetention: { enabled: false },
+        },
         privacy: { usageStatisticsEnabled: false },
         telemetry: { enabled: false },
         // These two run at Google.
