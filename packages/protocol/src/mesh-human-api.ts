@@ -120,6 +120,8 @@ export const agentViewSchema = z.strictObject({
   /** Why work that triggers start is paused for the agent, or null if it is not paused. */
   paused: z.nullable(z.string()),
   last_error: z.nullable(z.string()),
+  /** What the start of the agent waits for, such as memory or its image; null if its work does not wait for that. */
+  waits_for: z.nullable(z.string()),
   isolation: agentIsolationSchema,
 })
 export type AgentView = z.infer<typeof agentViewSchema>

@@ -251,6 +251,7 @@ function anAgentView(id: string): AgentView {
     archived: false,
     paused: null,
     last_error: null,
+    waits_for: null,
     isolation: { wanted: 'container', required: 'container', runs_on: null, fallback: null },
   }
 }

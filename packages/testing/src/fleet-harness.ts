@@ -363,13 +363,16 @@ export const patient: AbortSignal = new AbortController().signal
 
 /** The state that people see. */
 export function stateOf(fleet: Fleet, agentId: string): string {
-  return fleet.registry.viewOf(agentId, () => ({
-    busy: false,
-    queued: 0,
-    waiting: 0,
-    costTodayUsd: 0,
-    pausedReason: null,
-  })).state
+  return fleet.registry.viewOf(agentId, activityWith(0)).state
+}
+
+/** What people see that an agent with this much queued work waits for. */
+export function waitOf(fleet: Fleet, agentId: string, queued = 1): string | null {
+  return fleet.registry.viewOf(agentId, activityWith(queued)).waits_for
+}
+
+function activityWith(queued: number) {
+  return () => ({ busy: false, queued, waiting: 0, costTodayUsd: 0, pausedReason: null })
 }
 
 /** Returns why the work failed, empty if it did not; called at once, so that no rejection is unhandled. */

@@ -78,6 +78,7 @@ function agentLines(agent: AgentView): string[] {
     `spent      ${formatUsd(agent.cost_today_usd)} today of ${formatUsd(agent.budget.daily_usd)}, ${formatUsd(agent.budget.monthly_usd)} a month`,
     ...isolationLines(agent),
     ...(agent.paused === null ? [] : [`paused     ${printable(agent.paused)}`]),
+    ...(agent.waits_for === null ? [] : [`waits for  ${oneLine(agent.waits_for, roleColumnsMax)}`]),
     ...(agent.last_error === null ? [] : [`last error ${oneLine(agent.last_error, roleColumnsMax)}`]),
   ]
 }

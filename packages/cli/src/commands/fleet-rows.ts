@@ -10,8 +10,8 @@ import { formatDuration, formatTime, formatUsd } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
 
 /**
- * Agents as a table of lines, with the error that keeps an agent from running, else with that of its newest run in
- * `failed`, newest first. Pure except for the width of the terminal.
+ * Agents as a table of lines, with the error that keeps an agent from running, else with what its start waits for, else
+ * with the error of its newest run in `failed`, newest first. Pure except for the width of the terminal.
  */
 export function agentRows(
   agents: readonly AgentView[],
@@ -27,7 +27,7 @@ export function agentRows(
       { title: 'TODAY', align: 'right' },
       { title: 'OF', align: 'right' },
       { title: 'MODEL' },
-      { title: 'LAST ERROR', columnsMax: 60 },
+      { title: 'NOTES', columnsMax: 60 },
     ],
     agents.map((agent) => [
       agent.id,
@@ -38,7 +38,7 @@ export function agentRows(
       formatUsd(agent.cost_today_usd),
       formatUsd(agent.budget.daily_usd),
       agent.model,
-      oneLine(agent.last_error ?? lastFailure(agent, failed, now), 200),
+      oneLine(agent.last_error ?? agent.waits_for ?? lastFailure(agent, failed, now), 200),
     ]),
   )
 }

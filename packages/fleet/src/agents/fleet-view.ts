@@ -28,6 +28,8 @@ export function agentView(
     readonly lacking: string | null
     /** The agent's isolation level; null if the runtime provides no isolation. */
     readonly placed: Placed | null
+    /** What the start of the agent waits for; null if it does not wait. */
+    readonly waitsFor: string | null
   },
 ): AgentView {
   const { record, state } = row
@@ -48,6 +50,8 @@ export function agentView(
     archived: isArchived(row),
     paused: activity.pausedReason,
     last_error: troubleOf(state),
+    // A reason that was noted for work that has been cancelled since is not shown.
+    waits_for: activity.busy || activity.queued > 0 ? about.waitsFor : null,
     isolation: {
       wanted: about.wish.wanted,
       required: about.wish.floor,

@@ -150,6 +150,7 @@ function noSandboxes(deps: FleetDeps, links: AgentLinks): LiveSandboxes {
     startedPrograms: new Map(),
     startedPackages: new Map(),
     startedSizes: new Map(),
+    startWaits: new Map(),
     lastUsed: new Map(),
     placed: new Map(),
     connect: (agentId, address) =>

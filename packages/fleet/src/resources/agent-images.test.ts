@@ -2,13 +2,20 @@ import { Problem } from '@flotilla/protocol/problem'
 import { expect, test } from 'vitest'
 import type { Caller, HumanCaller } from '../../../identity/src/access/index.ts'
 import { createIdentityEvents } from '../../../identity/src/events/identity-events.ts'
+import { silentLog } from '../../../foundation/src/platform/log.ts'
+import { createFleetEvents } from '../events/fleet-events.ts'
 import { createAgentImages } from './agent-images.ts'
 
 const owner: HumanCaller = { kind: 'human', role: 'owner', channel: 'cli' }
 const image = `tools@sha256:${'ab'.repeat(32)}`
 
 /** The images of a fleet with the worker `root`, its descendant `spawn_a`, and `packed`, which has packages. */
-function imaged(refusal: Problem | null = null, set: Readonly<Record<string, unknown>> = {}) {
+function imaged(
+  refusal: Problem | null = null,
+  set: Readonly<Record<string, unknown>> = {},
+  make: (signal: AbortSignal | undefined) => Promise<void> = async () => {},
+) {
+  const fleetEvents = createFleetEvents(silentLog)
   const identityEvents = createIdentityEvents()
   identityEvents.makersOf.subscribe((agentId) => (agentId === 'spawn_a' ? ['root'] : []))
   let ofRoot: Readonly<Record<string, unknown>> = set
@@ -25,17 +32,19 @@ function imaged(refusal: Problem | null = null, set: Readonly<Record<string, unk
         ofRoot = { ...ofRoot, ...Object.fromEntries(edited) }
       },
     },
+    fleetEvents,
     identityEvents,
     registry: { find: (id: string) => (id === 'ghost' ? undefined : { id, kind: 'worker' }) as never },
     packages: {
       listOf: (id) => ({ apt: id === 'packed' ? ['jq'] : [], npm: [], pip: [] }),
-      ownImage: async (reference) => {
+      ownImage: async (reference, signal) => {
         tested.push(reference)
+        await make(signal)
         if (refusal !== null) throw refusal
       },
     },
   })
-  return { images, rows, tested, ofRoot: () => ofRoot }
+  return { images, rows, tested, fleetEvents, ofRoot: () => ofRoot }
 }
 
 test('an image is tested and then set, shown for descendants, and removed by null', async () => {
@@ -89,4 +98,18 @@ test.each<[string, Caller]>([
   const { images, tested } = imaged()
   await expect(images.set(caller, 'root', image)).rejects.toMatchObject({ code: 'human-only' })
   expect(tested).toEqual([])
+})
+
+test('a deletion of the agent, and a caller who leaves, end the wait for an image at once and set nothing', async () => {
+  const untilAborted = (signal: AbortSignal | undefined) =>
+    new Promise<void>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+  const { images, rows, fleetEvents } = imaged(null, {}, untilAborted)
+  const deleted = images.set(owner, 'root', image)
+  fleetEvents.agentDeleted.publish('root')
+  await expect(deleted).rejects.toMatchObject({ code: 'unknown-agent' })
+  const gone = new AbortController()
+  const left = images.set(owner, 'root', image, gone.signal)
+  gone.abort(new Error('the client has gone'))
+  await expect(left).rejects.toThrow('the client has gone')
+  expect(rows).toEqual([])
 })

@@ -8,6 +8,7 @@ import { actorOf, requireAtTerminal } from '@flotilla/identity/access'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { rootOf } from '@flotilla/identity/events'
 import type { IdentityEvents } from '@flotilla/identity/events'
+import type { FleetEvents } from '../events/index.ts'
 import type { AgentPackages, AgentRegistry } from '../agents/index.ts'
 import { withHarness } from './harness-package.ts'
 
@@ -16,25 +17,51 @@ export interface AgentImages {
   view(caller: Caller, agentId: string): AgentImageView
   /**
    * Makes the image fit for agents and tests it, and then sets it; null sets the agent image, with the package of its
-   * harness. The agent uses it from its next run on. Problems `denied`, `human-only`, `conflict`, `unprocessable` with the reason why an image is refused, and
-   * `packages-delayed`.
+   * harness. The agent uses it from its next run on. Problems `denied`, `human-only`, `conflict`, `unprocessable` with the
+   * reason why an image is refused, `packages-delayed`, and `unknown-agent` if the agent is deleted meanwhile.
    */
-  set(caller: Caller, agentId: string, image: string | null): Promise<AgentImageView>
+  set(
+    caller: Caller,
+    agentId: string,
+    image: string | null,
+    /** Aborts when the caller does not wait any more. A deletion of the agent ends the wait as well. */
+    signal?: AbortSignal,
+  ): Promise<AgentImageView>
 }
 
 export function createAgentImages(deps: {
   readonly guard: Guard
   readonly journal: Journal
+  readonly fleetEvents: Pick<FleetEvents, 'agentDeleted'>
   readonly identityEvents: Pick<IdentityEvents, 'makersOf'>
   readonly settingsFile: Pick<SettingsFile, 'current' | 'editAll'>
   readonly registry: Pick<AgentRegistry, 'find'>
   readonly packages: Pick<AgentPackages, 'listOf' | 'ownImage'>
 }): AgentImages {
-  const { guard, journal, identityEvents, settingsFile, registry, packages } = deps
+  const { guard, journal, fleetEvents, identityEvents, settingsFile, registry, packages } = deps
+
+  /** The images that are being made for agents; aborted when the agent is deleted. */
+  const waiting = new Set<{ readonly agentId: string; readonly deleted: AbortController }>()
+  fleetEvents.agentDeleted.subscribe((agentId) => {
+    for (const wait of waiting) if (wait.agentId === agentId) wait.deleted.abort(unknown(agentId))
+  })
+
+  async function tested(agentId: string, image: string, signal: AbortSignal | undefined): Promise<void> {
+    const wait = { agentId, deleted: new AbortController() }
+    const until = [wait.deleted.signal, ...(signal ? [signal] : [])]
+    waiting.add(wait)
+    try {
+      await packages.ownImage(image, AbortSignal.any(until))
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'packages-unavailable') throw error
+      throw new Problem('unprocessable', { detail: error.detail, repair: error.repair, cause: error })
+    } finally {
+      waiting.delete(wait)
+    }
+  }
 
   function viewOf(agentId: string): AgentImageView {
-    if (!registry.find(agentId))
-      throw new Problem('unknown-agent', { detail: `there is no agent ${agentId.slice(0, 64)}` })
+    if (!registry.find(agentId)) throw unknown(agentId)
     const root = rootOf(identityEvents, agentId)
     return {
       agent_id: agentId,
@@ -56,7 +83,7 @@ export function createAgentImages(deps: {
       guard(caller, { do: 'view-fleet' })
       return viewOf(agentId)
     },
-    set: async (caller, agentId, image) => {
+    set: async (caller, agentId, image, signal) => {
       guard(caller, { do: 'edit-agent-config', agentId, what: 'permissions' })
       requireAtTerminal(caller, 'change the image of an agent')
       const { set_at: root } = viewOf(agentId)
@@ -67,10 +94,7 @@ export function createAgentImages(deps: {
         })
       if (image !== null) {
         requireWithoutPackages(agentId)
-        await packages.ownImage(image).catch((error: unknown) => {
-          if (!(error instanceof Problem) || error.code !== 'packages-unavailable') throw error
-          throw new Problem('unprocessable', { detail: error.detail, repair: error.repair, cause: error })
-        })
+        await tested(agentId, image, signal)
       }
       await settingsFile.editAll((settings) => {
         const edit = { field: ['agents', agentId, 'image'], value: image ?? undefined }
@@ -89,4 +113,8 @@ export function createAgentImages(deps: {
       return viewOf(agentId)
     },
   }
+}
+
+function unknown(agentId: string): Problem {
+  return new Problem('unknown-agent', { detail: `there is no agent ${agentId.slice(0, 64)}` })
 }

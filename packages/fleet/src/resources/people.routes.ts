@@ -36,8 +36,8 @@ export function resourcesPeopleRoutes(
   bind(agentImageEndpoints.agentImage, agentImageApi.agentImage, ({ caller, params }) =>
     images.view(caller, params.id),
   )
-  bind(agentImageEndpoints.setAgentImage, agentImageApi.setAgentImage, ({ caller, params, body }) =>
-    images.set(caller, params.id, body.image),
+  bind(agentImageEndpoints.setAgentImage, agentImageApi.setAgentImage, ({ caller, params, body, gone }) =>
+    images.set(caller, params.id, body.image, gone()),
   )
   bind(agentSizeEndpoints.setAgentSize, agentSizeApi.setAgentSize, ({ caller, params, body }) =>
     sizes.set(caller, params.id, body),

@@ -23,6 +23,7 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
   return (
     <>
       {agent.last_error !== null && <div className="note bad">{agent.last_error}</div>}
+      {agent.waits_for !== null && <div className="note warn">{agent.waits_for}</div>}
       {agent.paused !== null && <div className="note warn">Paused: {agent.paused}</div>}
       <div className="halves">
         <div className="stack">

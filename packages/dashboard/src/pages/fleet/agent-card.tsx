@@ -44,6 +44,7 @@ export function AgentCard({
         </span>
       </div>
       {agent.last_error !== null && <div className="note bad small">{agent.last_error}</div>}
+      {agent.waits_for !== null && <div className="note warn small">{agent.waits_for}</div>}
       {agent.paused !== null && <div className="note warn small">Paused: {agent.paused}</div>}
       <div className="row card-end">
         {!agent.archived && (

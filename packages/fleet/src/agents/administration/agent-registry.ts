@@ -79,6 +79,7 @@ function viewOf(
     defaultModel: settings.defaultModel(),
     wish,
     lacking: placing.lacking(wish),
+    waitsFor: sandboxes.startWaits.get(id)?.() ?? null,
     placed: runtime.isolates ? (sandboxes.placed.get(id) ?? null) : null,
   })
 }

@@ -377,6 +377,7 @@ describe('the list of agents', () => {
         archived: false,
         paused: null,
         last_error: null,
+        waits_for: null,
         isolation: { wanted: 'container', required: 'container', runs_on: null, fallback: null },
       },
       expect.objectContaining({ id: 'x', model: 'scripted/demo', busy: false }),

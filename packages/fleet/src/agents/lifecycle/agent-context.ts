@@ -65,6 +65,8 @@ export interface LiveSandboxes {
   readonly lastUsed: Map<string, number>
   /** The isolation level of each running sandbox, and the level that was requested at its start. */
   readonly placed: Map<string, Placed>
+  /** Returns what the start of an agent waits for, such as memory or an image; null once it knows no more. */
+  readonly startWaits: Map<string, () => string | null>
   readonly links: AgentLinks
   readonly connect: (agentId: string, address: AgentAddress) => AgentConnection
   readonly endpoint: () => MeshEndpoint

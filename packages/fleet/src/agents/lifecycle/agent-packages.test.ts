@@ -4,7 +4,7 @@ import type { PackageList } from '@flotilla/protocol/agent-packages'
 import { afterEach, expect, test } from 'vitest'
 import { createFakePackageImages } from '../../../../testing/src/fake-package-images.ts'
 import { SandboxError } from '../../sandbox/sandbox-error.ts'
-import { aFleet, createManualRuntime, owner, patient } from '../../../../testing/src/fleet-harness.ts'
+import { aFleet, createManualRuntime, owner, patient, waitOf } from '../../../../testing/src/fleet-harness.ts'
 import type { FleetHarness } from '../../../../testing/src/fleet-harness.ts'
 
 let harness: FleetHarness
@@ -298,4 +298,46 @@ test('an image that cannot be used ends the start with its reason, and packages 
     detail: expect.stringContaining('has packages and an image of the owner'),
   })
   expect(runtime.started).toEqual([])
+})
+
+test('people see the step of the image that an agent waits for, until a stop ends the wait', async () => {
+  const { packages, start } = await aPackedFleet({ a: { apt: ['hello'] } })
+  const begun = Promise.withResolvers<void>()
+  packages.beforeInstall = (signal) => {
+    begun.resolve()
+    return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+  }
+  const started = start('a')
+  started.catch(() => undefined)
+  await begun.promise
+  expect(waitOf(harness.fleet, 'a')).toBe('Installing the downloaded packages without a network')
+  expect(waitOf(harness.fleet, 'b')).toBe(null)
+  await harness.fleet.lifecycle.stop('a', 'the owner stops it')
+  await expect(started).rejects.toMatchObject({ code: 'agent-unavailable' })
+  expect(waitOf(harness.fleet, 'a')).toBe(null)
+})
+
+test('an agent waits for its own image of the owner, and not for the image of another agent', async () => {
+  const images: Record<string, string> = { a: 'one', b: 'two' }
+  const begun = Promise.withResolvers<void>()
+  const ensure = async (
+    reference: string,
+    { progress, signal }: { progress: (step: string) => void; signal?: AbortSignal },
+  ) => {
+    progress(`Waiting for the image ${reference}`)
+    begun.resolve()
+    return new Promise<string>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+  }
+  const runtime = Object.assign(createManualRuntime(), { ownImages: { ensure }, isolates: true })
+  harness = await aFleet({ runtime, imageSetting: (agentId) => images[agentId] })
+  for (const id of ['a', 'b']) await harness.fleet.admin.create(owner, { id, role: 'does work' })
+  const started = harness.fleet.connection.ensureRunning('a', patient)
+  started.catch(() => undefined)
+  await begun.promise
+  expect([waitOf(harness.fleet, 'a'), waitOf(harness.fleet, 'b')]).toEqual([
+    'Waiting for the image one',
+    null,
+  ])
+  await harness.fleet.lifecycle.stop('a', 'the owner stops it')
+  await expect(started).rejects.toMatchObject({ code: 'agent-unavailable' })
 })

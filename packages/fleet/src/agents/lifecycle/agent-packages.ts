@@ -61,12 +61,17 @@ export interface AgentPackages extends OwnImageUse {
   buildLocked(list: JoinedPackages, lock: PackageLock): Promise<void>
   /** Returns the state of the last build of a list since the mesh started. */
   stateOf(key: string): BuildState
+  /** Returns the current step of the build of the agent's image; null if none is in progress. */
+  stepOf(agentId: string): string | null
 }
 
 /** The images of owners, which get no packages. */
 export interface OwnImageUse {
-  /** Makes an image of the owner fit for agents. Problems `packages-unavailable` and `packages-delayed`. */
-  ownImage(reference: string): Promise<void>
+  /**
+   * Makes an image of the owner fit for agents. Rejects with the reason of `signal` as soon as it aborts. Problems
+   * `packages-unavailable` and `packages-delayed`.
+   */
+  ownImage(reference: string, signal?: AbortSignal): Promise<void>
   /** Returns whether the agent runs from an image of the owner. */
   hasOwnImage(agentId: string): boolean
 }
@@ -91,6 +96,7 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
   const failures = createBuildFailures(deps.clock)
   const locks = createLockFiles(deps.locksFolder)
   const ended = new Map<string, BuildState>()
+  const steps = new Map<string, string>()
   const listOf = (agentId: string): JoinedPackages => joinPackages(deps.fleetEvents.packageLists.ask(agentId))
   const own = createOwnAgentImages(deps)
   const keyOf = (agentId: string): string => {
@@ -111,8 +117,10 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
     try {
       const made = await failures.attempt(async () => {
         const lock = renew ? null : await locks.read(key)
-        const progress: ReportStep = (step, failed) =>
+        const progress: ReportStep = (step, failed) => {
+          steps.set(key, step)
           deps.log.info(failed === undefined ? {} : { failed }, step)
+        }
         return packages.ensure(list, { lock, progress, signal })
       }, signal)
       signal.throwIfAborted()
@@ -125,6 +133,8 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
       const problem = failures.failed(key, error, { isRebuild: renew })
       ended.set(key, { state: 'failed', detail: problem.detail })
       throw problem
+    } finally {
+      steps.delete(key)
     }
   }
 
@@ -188,7 +198,11 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
       const { id, lock } = await imageFor(list, signal)
       return { id, mark: `${packagesKey(list)}/${lockDigest(lock)}` }
     },
-    ownImage: async (reference) => void (await own.ensure(reference)),
+    ownImage: async (reference, signal) => void (await own.ensure(reference, signal)),
+    stepOf: (agentId) => {
+      const image = deps.imageSetting(agentId)
+      return image === undefined ? (steps.get(packagesKey(listOf(agentId))) ?? null) : own.stepOf(image)
+    },
     hasOwnImage: (agentId) => deps.imageSetting(agentId) !== undefined,
     isOutdated: (agentId, mark) => {
       const [key = '', digest = ''] = mark.split('/')

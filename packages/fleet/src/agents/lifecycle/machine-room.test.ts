@@ -1,7 +1,7 @@
 import type { AgentSizeSettings } from '@flotilla/foundation/config'
 import type { Problem } from '@flotilla/protocol/problem'
 import { afterEach, expect, test } from 'vitest'
-import { aFleet, createManualRuntime, owner, patient } from '../../../../testing/src/fleet-harness.ts'
+import { aFleet, createManualRuntime, owner, patient, waitOf } from '../../../../testing/src/fleet-harness.ts'
 import type { FleetHarness } from '../../../../testing/src/fleet-harness.ts'
 import { createMachineRoom } from './machine-room.ts'
 import { agentSize, sizeMark } from '../../sandbox/sandbox-spec.ts'
@@ -72,12 +72,18 @@ test('of 20 agents that start at once, only as many start as fit, and the others
   })
 })
 
-test('an agent that waited starts once another has stopped', async () => {
+test('an agent that waited starts once another has stopped, and people see what it waits for until then', async () => {
   const { start } = await aSizedFleet({ a: { memory_mb: 3000 }, b: { memory_mb: 2000 } })
   await start('a')
   await expect(start('b')).rejects.toMatchObject({ code: 'machine-full' })
+  expect(waitOf(harness.fleet, 'b')).toBe(
+    'agent b waits for 2000 MB of memory: 1096 MB are free beside a (3000 MB)',
+  )
+  // Its work may have been cancelled since.
+  expect(waitOf(harness.fleet, 'b', 0)).toBe(null)
   await harness.fleet.lifecycle.stop('a', 'the owner stops it')
   await start('b')
+  expect(waitOf(harness.fleet, 'b')).toBe(null)
   await expect(start('a')).rejects.toMatchObject({ code: 'machine-full' })
 })
 

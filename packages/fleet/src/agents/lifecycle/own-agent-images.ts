@@ -15,6 +15,8 @@ export interface OwnAgentImages {
    * callers share one build. Problems `packages-unavailable`, and `packages-delayed` for a reason that may pass.
    */
   ensure(reference: string, signal?: AbortSignal): Promise<string | null>
+  /** Returns the current step of the build of an image; null if none is in progress. */
+  stepOf(reference: string): string | null
 }
 
 export function createOwnAgentImages(deps: {
@@ -24,6 +26,7 @@ export function createOwnAgentImages(deps: {
 }): OwnAgentImages {
   const builds = createSharedBuilds<string>()
   const failures = createBuildFailures(deps.clock)
+  const steps = new Map<string, string>()
 
   async function build(reference: string, signal: AbortSignal): Promise<string> {
     const { ownImages, kind } = deps.runtime
@@ -34,18 +37,24 @@ export function createOwnAgentImages(deps: {
           'Run the agent in a container of this machine, or remove its image from config/settings.json.',
       })
     try {
-      const progress = (step: string): void => deps.log.info({}, step)
+      const progress = (step: string): void => {
+        steps.set(reference, step)
+        deps.log.info({}, step)
+      }
       const id = await ownImages.ensure(reference, { progress, signal })
       failures.succeeded(reference)
       return id
     } catch (error) {
       signal.throwIfAborted()
       throw failures.failed(reference, error, { isRebuild: false })
+    } finally {
+      steps.delete(reference)
     }
   }
 
   return {
     keyOf: (reference) => `own-${createHash('sha256').update(reference).digest('hex').slice(0, 16)}`,
+    stepOf: (reference) => steps.get(reference) ?? null,
     ensure: async (reference, signal) => {
       if (!deps.runtime.isolates) return null
       if (!builds.has(reference)) failures.requireDue(reference)

@@ -35,6 +35,7 @@ export interface AgentStarts {
 }
 
 export function createAgentStarts(context: AgentContext, meter: DataMeter): AgentStarts {
+  const waits = context.sandboxes.startWaits
   const underWay = new Map<string, { readonly done: Promise<void>; readonly controller: AbortController }>()
 
   function start(agentId: string, options: { readonly fresh?: boolean } = {}): Promise<void> {
@@ -54,11 +55,18 @@ export function createAgentStarts(context: AgentContext, meter: DataMeter): Agen
         const size = agentSize(row.record.kind, context.settings.sizeSettings(agentId))
         const leave = context.room.enter({ agentId, kind: row.record.kind, size })
         try {
+          waits.set(agentId, () => context.packages.stepOf(agentId))
           const packages = await context.packages.imageOf(agentId, controller.signal)
+          waits.delete(agentId)
           await startPlaced(context, { before: row, placed, packages, size }, controller.signal)
         } finally {
           leave()
         }
+      })
+      .catch((error: unknown) => {
+        if (error instanceof Problem && isWait(error)) waits.set(agentId, () => error.detail)
+        else waits.delete(agentId)
+        throw error
       })
       .finally(() => {
         if (underWay.get(agentId)?.controller === controller) underWay.delete(agentId)
@@ -80,6 +88,11 @@ export function createAgentStarts(context: AgentContext, meter: DataMeter): Agen
       for (const agentId of underWay.keys()) breakOff(agentId, reason)
     },
   }
+}
+
+/** Returns whether the start is tried again by itself: until then the agent waits for what the problem names. */
+function isWait({ code }: Problem): boolean {
+  return code === 'machine-full' || code === 'packages-delayed'
 }
 
 interface StartPlan {

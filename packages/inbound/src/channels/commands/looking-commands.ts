@@ -125,11 +125,12 @@ export const pending: ChannelCommand = {
 }
 
 function agentText(agent: AgentView): string {
-  const { id, role, model, queued, cost_today_usd: cost, paused, last_error: trouble } = agent
+  const { id, role, model, queued, cost_today_usd: cost, paused, last_error: trouble, waits_for: waits } = agent
   return [
     `${id}: ${oneLine(role, lineMaxChars)}`,
     `${doing(agent)}; ${queued} waiting; ${dollars(cost)} today; ${model}`,
     ...(paused === null ? [] : [`Held: ${oneLine(paused, lineMaxChars)}`]),
+    ...(waits === null ? [] : [oneLine(waits, lineMaxChars)]),
     ...(trouble === null ? [] : [`Trouble: ${oneLine(trouble, lineMaxChars)}`]),
   ].join('\n')
 }

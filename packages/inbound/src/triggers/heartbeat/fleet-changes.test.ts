@@ -18,6 +18,7 @@ const anAgent = (id: string, more: Partial<AgentView> = {}): AgentView => ({
   archived: false,
   paused: null,
   last_error: null,
+  waits_for: null,
   isolation: { wanted: 'container', required: 'container', runs_on: null, fallback: null },
   ...more,
 })
