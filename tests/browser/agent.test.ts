@@ -1,3 +1,4 @@
+import { agentImageEndpoints } from '@flotilla/protocol/agent-image'
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { cronHumanEndpoints } from '@flotilla/protocol/cron-api'
@@ -230,6 +231,37 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     await beat.getByText('Every 3 hours').waitFor()
     await picture('agent-schedule-edited')
     expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('an agent in the browser gets an image of the owner, which is whole in both themes and widths, and is taken back', async () => {
+    const watched = await openPage(browser, mesh.url)
+    const { page, open, context } = watched
+    const dialog = page.getByRole('dialog')
+    const part = page.getByRole('region', { name: 'Image', exact: true })
+    const named = `registry.example/team/tools@sha256:${'ab'.repeat(32)}`
+    const imageOf = async () =>
+      (await mesh.call(agentImageEndpoints.agentImage, { params: { id: 'courier' } })).json()['image']
+    await open('/agents/courier')
+    await part.getByText('The image of every agent.').waitFor()
+    await part.getByRole('button', { name: 'Change … image' }).click()
+    const field = dialog.getByLabel('Image with its digest')
+    await field.fill('registry.example/team/tools:latest')
+    await dialog.getByText('an image is named with its digest').waitFor()
+    const review = dialog.getByRole('button', { name: 'Review change' })
+    expect(await review.isDisabled()).toBe(true)
+    expect(await wrongWith(watched, 'agent-image-form')).toEqual([])
+    await field.fill(named)
+    await review.click()
+    await dialog.locator('.added').getByText(named).waitFor()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await giveProof(mesh, page)
+    await part.getByText(named).waitFor()
+    expect(await imageOf()).toBe(named)
+    expect(await wrongWith(watched, 'agent-image')).toEqual([])
+    await page.locator('.toast').getByRole('button', { name: 'Undo' }).click()
+    await part.getByText('The image of every agent.').waitFor()
+    expect(await imageOf()).toBe(null)
     await context.close()
   })
 
