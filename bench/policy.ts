@@ -40,8 +40,18 @@ const kinds = {
     when(`host.startsWith("api.") && host.endsWith(".org") && host.contains(".h${at}.")`),
   'by condition on the origin': (at: number) => when(`"webhook" in origins && !("peer${at}" in origins)`),
   'by condition on an amount': (at: number) => when(`usd > ${1000 + at}.0 && host.endsWith(".org")`),
+  'by condition on amounts that all hold': (at: number) =>
+    when(`usd > ${at / 1000} && host.size() > ${1000 + at}`),
+  'by a range of amounts': (at: number) =>
+    when(`usd >= ${at / 20} && usd < ${at / 20 + 0.01} && method != "POST"`),
+  'by condition on amounts and hosts': (at: number) => when(`usd > 5.0 && host == "h${at}.example.org"`),
+  'by an amount or a path': (at: number) => when(`usd > ${1000 + at}.0 || path == "/x${at}"`),
   'by length of a path': (at: number) => when(`path.size() > ${1000 + at}`),
   'by a choice': (at: number) => when(`method == "POST" ? path.contains("y${at}") : host == "x${at}"`),
+  'by an amount or a host, each another': (at: number) =>
+    when(`(usd > ${1000 + at}.0 && method == "POST") || host == "h${at}"`),
+  'by two values of the request, each another': (at: number) =>
+    when(`path.contains(tool) && host.size() > ${at}`),
   'by two values of the request': (at: number) => when(`path.contains(tool) || path == "/x${at}"`),
 } as const satisfies Record<string, (at: number) => string>
 type Kind = keyof typeof kinds

@@ -15,6 +15,7 @@ const help = `npm run mutate -- [group ...] [options]   Changes the files that d
   --workers N   mutants tried at the same time (1)
   --kept        take over from the last run of a group what neither its files nor its tests changed; for a quick
                 look only, since of what is made at import it takes over too much
+  --only FILE   of a group only the files whose paths end so; can be given several times
   --nice N      how far it steps back for what else runs on this machine, 0 to 19 (10)
   --help        print this
 
@@ -35,6 +36,7 @@ const timeoutMs = 20_000
 const options = {
   workers: { type: 'string', default: '1' },
   kept: { type: 'boolean', default: false },
+  only: { type: 'string', multiple: true, default: [''] },
   nice: { type: 'string', default: '10' },
   help: { type: 'boolean', default: false },
 } as const
@@ -120,8 +122,10 @@ async function main(): Promise<number> {
   let isTrue = true
   for (const group of mutationGroups) {
     if (positionals.length > 0 && !positionals.includes(group.name)) continue
+    const files = group.files.filter((file) => values.only.some((end) => file.endsWith(end)))
+    if (files.length === 0) continue
     try {
-      const judgement = await mutateGroup(group, { workers, kept: values.kept })
+      const judgement = await mutateGroup({ ...group, files }, { workers, kept: values.kept })
       tellGroup(judgement)
       scores.push(judgement.score)
       isTrue &&= judgement.stale.length === 0

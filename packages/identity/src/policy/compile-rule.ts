@@ -5,7 +5,7 @@ import type { Condition } from './condition.ts'
 import { createReadings } from './condition-readings.ts'
 import type { Readings } from './condition-readings.ts'
 import { createConditionCompiler } from './condition-truth.ts'
-import type { Truth } from './condition-truth.ts'
+import type { ConditionNeeds, NumberBound, Truth } from './condition-truth.ts'
 import { conditionValues, variableBits } from './condition-values.ts'
 import { webSocketMethod } from './effect.ts'
 import type { Effect, Verdict } from './effect.ts'
@@ -13,7 +13,7 @@ import { forbiddenForms, pathForms } from './path-forms.ts'
 import type { Match, WrittenRule } from './policy-schema.ts'
 
 /** A rule that is ready to decide. */
-export interface PolicyRule {
+export interface PolicyRule extends Needed {
   readonly name: string
   readonly verdict: Verdict
   readonly reason: string
@@ -24,9 +24,7 @@ export interface PolicyRule {
   readonly when: string | null
   readonly excepts: readonly string[]
   /** By what the condition is found; empty without one. */
-  readonly conditionKeys: ConditionKeys
-  /** Tests that must all pass so that the rule can match; rules of one policy share equal ones. */
-  readonly needs: readonly Need[]
+  readonly conditionKeys: ConditionKeys<Needed>
   readonly matches: (asked: AskedEffect) => boolean
 }
 
@@ -96,17 +94,39 @@ function once<T>(compute: () => T): () => T {
 /** A test that a rule needs to pass; equal ones are the same function. */
 export type Need = (asked: AskedEffect) => boolean
 
+/** Returns the least and the greatest value of a number; `hidden` and `absent` are those of variables. */
+export type ExtremesOf = (asked: AskedEffect) => readonly [number, number] | 'hidden' | 'absent'
+
+/** A number of an effect that must reach a limit, or must not exceed it. */
+export interface Bound {
+  /** Bounds of the same number have the same function. */
+  readonly extremesOf: ExtremesOf
+  readonly isAbove: boolean
+  readonly limit: number
+}
+
+/** Without what a rule cannot match, or a part of its condition cannot hold. */
+export interface Needed {
+  /** Tests that must all pass; rules of one policy share equal ones. */
+  readonly needs: readonly Need[]
+  /** Numbers that must all be within limits. */
+  readonly bounds: readonly Bound[]
+}
+
 /** What the rules of one policy share, so that it is computed once for an effect. */
 export interface RuleSharing {
   readonly compileTruth: ReturnType<typeof createConditionCompiler>
   /** Returns the test with this key, made if it is new. */
   readonly need: (key: string, make: () => Need) => Need
   readonly numberOf: (truth: Truth) => number
+  /** Returns the extremes of a number in conditions with these variables; equal ones are the same function. */
+  readonly extremes: (of: NumberBound['extremesOf'], variables: number) => ExtremesOf
 }
 
 export function createSharing(): RuleSharing {
   const needs = new Map<string, Need>()
   const numbers = new Map<Truth, number>()
+  const extremes = new Map<NumberBound['extremesOf'], Map<number, ExtremesOf>>()
   return {
     compileTruth: createConditionCompiler(),
     need: (key, make) => {
@@ -119,6 +139,22 @@ export function createSharing(): RuleSharing {
       numbers.set(truth, number)
       return number
     },
+    extremes: (of, variables) => {
+      const known = extremes.get(of) ?? new Map<number, ExtremesOf>()
+      extremes.set(of, known)
+      const one = known.get(variables) ?? visibleExtremes(of, variables)
+      known.set(variables, one)
+      return one
+    },
+  }
+}
+
+/** The values of a number in a condition with these variables. */
+function visibleExtremes(extremesOf: NumberBound['extremesOf'], variables: number): ExtremesOf {
+  return ({ readings }) => {
+    const of = readings()
+    if ((variables & of.absent) !== 0) return 'absent'
+    return (variables & of.hidden) === 0 ? extremesOf(of) : 'hidden'
   }
 }
 
@@ -154,6 +190,7 @@ export function compileRule(
   const condition = when === undefined ? null : compileCondition(when, sharing.compileTruth)
   if (condition !== null && 'fault' in condition)
     return { fault: `when of the rule ${name}: ${condition.fault}` }
+  const conditional = condition === null ? null : ofCondition(condition, sharing)
   return {
     name,
     verdict,
@@ -162,15 +199,16 @@ export function compileRule(
     match,
     when: when ?? null,
     excepts: written.excepts ?? [],
-    conditionKeys: condition?.keys ?? [],
+    conditionKeys: conditional?.conditionKeys ?? [],
     needs: [
       ...Object.entries(match).map(([field, value]) =>
         sharing.need(`${isStrict} ${field} ${JSON.stringify(value)}`, () =>
           allPass(fieldTests({ [field]: value }, isStrict), isStrict),
         ),
       ),
-      ...(condition === null ? [] : conditionNeeds(condition, sharing)),
+      ...(conditional?.needs ?? []),
     ],
+    bounds: conditional?.bounds ?? [],
     matches: compileMatch(match, isStrict, condition === null ? [] : [conditionTest(condition, isStrict)]),
   }
 }
@@ -290,14 +328,25 @@ function conditionTest(condition: Condition, isStrict: boolean): FieldTest {
   }
 }
 
-/** What a condition needs; a hidden value decides, whatever its other parts are. */
-function conditionNeeds({ needs, variables }: Condition, sharing: RuleSharing): readonly Need[] {
-  const bits = variableBits(variables)
-  return needs.map((truth) =>
-    sharing.need(`${bits} ${sharing.numberOf(truth)}`, () => ({ readings }) => {
-      const of = readings()
-      if ((bits & of.absent) !== 0) return false
-      return (bits & of.hidden) !== 0 || truth(of) !== 0
-    }),
+/** What a condition or a part of it needs; a hidden value decides, whatever its other parts are. */
+function visibleNeeds({ needs, bounds }: ConditionNeeds, variables: number, sharing: RuleSharing): Needed {
+  return {
+    needs: needs.map((truth) =>
+      sharing.need(`${variables} ${sharing.numberOf(truth)}`, () => ({ readings }) => {
+        const of = readings()
+        if ((variables & of.absent) !== 0) return false
+        return (variables & of.hidden) !== 0 || truth(of) !== 0
+      }),
+    ),
+    bounds: bounds.map((bound) => ({ ...bound, extremesOf: sharing.extremes(bound.extremesOf, variables) })),
+  }
+}
+
+/** By what a rule is found, and what it needs, by its condition. */
+function ofCondition(condition: Condition, sharing: RuleSharing) {
+  const variables = variableBits(condition.variables)
+  const conditionKeys: ConditionKeys<Needed> = condition.keys.map((list) =>
+    list.map((key) => ('part' in key ? { part: visibleNeeds(key.part, variables, sharing) } : key)),
   )
+  return { conditionKeys, ...visibleNeeds(condition, variables, sharing) }
 }

@@ -1,4 +1,5 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
+import type { ConditionNeeds } from './condition-truth.ts'
 import type { ConditionVariable } from './condition-values.ts'
 
 /** The variables whose values are texts. */
@@ -16,51 +17,62 @@ const textVariables = [
 export const keyVariables = [...textVariables, 'credentials'] as const
 export type KeyVariable = (typeof keyVariables)[number]
 /** A text that is within the value of a variable, both in lower case; for credentials, the name of one of them. */
-export interface ConditionKey {
+export interface TextKey {
   readonly variable: KeyVariable
   readonly text: string
 }
+/** A key that is found if a part of the condition may hold, and if one of the variables is hidden. */
+export interface PartKey<T> {
+  readonly part: T
+}
 /** Lists of keys: for the condition to hold, one key of each list must be found in the effect. */
-export type ConditionKeys = readonly (readonly ConditionKey[])[]
+export type ConditionKeys<T = ConditionNeeds> = readonly (readonly (TextKey | PartKey<T>)[])[]
 
 /** The maximum number of lists of one part of a condition, which choices multiply. */
 const listsMax = 6
 
-/** The other variables can be hidden without the method or the path being hidden. */
-const visible: ReadonlySet<ConditionVariable> = new Set([
-  'agent',
-  'project',
-  'tool',
-  'method',
-  'host',
-  'path',
-  'mcp_server',
-  'chain',
-  'credentials',
+/** The variables that can be hidden without the method or the path being hidden. */
+const hiddenAlone: ReadonlySet<ConditionVariable> = new Set([
+  'mcp_tool',
+  'contract',
+  'payees',
+  'call',
+  'usd',
+  'origins',
 ])
+/** Holds for no reading, so that it is found only if a variable is hidden. */
+const onlyIfHidden: ConditionNeeds = { needs: [() => 0], bounds: [] }
 
 /**
- * Returns by which texts a condition can be found without evaluating it: those of comparisons that must hold. No list
- * without such comparisons, or if a variable of the condition may be hidden by itself, which decides against an effect.
- * Pure.
+ * Returns by what a condition can be found without evaluating the whole of it: texts of comparisons of which one must
+ * hold, and parts that `needsOf` makes ready. No list if the condition must not hold for any text. Pure.
  */
-export function conditionKeys(node: ASTNode, variables: Iterable<ConditionVariable>): ConditionKeys {
-  const hidden = [...variables].filter((name) => !visible.has(name))
-  if (hidden.length === 0) return keysOf(node)
-  // Whether the MCP tool is hidden is known where it is read, and only there.
-  if (hidden.some((name) => name !== 'mcp_tool')) return none
-  return keysOf(node).filter((keys) => keys.every(({ variable }) => variable === 'mcp_tool'))
+export function conditionKeys(
+  node: ASTNode,
+  variables: Iterable<ConditionVariable>,
+  needsOf: (part: ASTNode) => ConditionNeeds,
+): ConditionKeys {
+  const lists = keysOf(node, needsOf)
+  // A hidden value decides against the effect.
+  const mayBeHidden = [...variables].some((name) => hiddenAlone.has(name))
+  return mayBeHidden ? lists.map((keys) => [...keys, { part: onlyIfHidden }]) : lists
 }
 
 const none: ConditionKeys = []
 
-function keysOf(node: ASTNode): ConditionKeys {
-  if (node.op === '&&') return [...keysOf(node.args[0]), ...keysOf(node.args[1])].slice(0, listsMax)
-  if (node.op === '||') return keysOfEither(keysOf(node.args[0]), keysOf(node.args[1]))
+function keysOf(node: ASTNode, needsOf: (part: ASTNode) => ConditionNeeds): ConditionKeys {
+  if (node.op === '&&') return node.args.flatMap((part) => keysOf(part, needsOf)).slice(0, listsMax)
+  if (node.op === '||') {
+    const [left, right] = node.args.map((part) => [...keysOf(part, needsOf), [{ part: needsOf(part) }]])
+    // Parts alone exclude no more than the condition.
+    const lists = keysOfEither(left ?? none, right ?? none)
+    return lists.filter((keys) => keys.some((key) => 'text' in key)).slice(0, listsMax)
+  }
   if (node.op === '?:') {
     const [chosen, held, failed] = node.args
-    const both = [...keysOf(chosen), ...keysOf(held)]
-    return textOrBoolean(failed) === false ? both : keysOfEither(both, keysOf(failed))
+    const both = [...keysOf(chosen, needsOf), ...keysOf(held, needsOf)]
+    const either = textOrBoolean(failed) === false ? both : keysOfEither(both, keysOf(failed, needsOf))
+    return either.slice(0, listsMax)
   }
   // Of the functions, `startsWith`, `endsWith` and `contains` have an argument.
   if (node.op === 'rcall') return keysOfValues(node.args[1], node.args[2])
@@ -80,7 +92,7 @@ function keysOf(node: ASTNode): ConditionKeys {
 
 /** Either part may hold, so a key of each pair of their lists must be found. */
 function keysOfEither(left: ConditionKeys, right: ConditionKeys): ConditionKeys {
-  return left.flatMap((some) => right.map((others) => [...some, ...others])).slice(0, listsMax)
+  return left.flatMap((some) => right.map((others) => [...some, ...others]))
 }
 
 /** The keys of a variable that is, begins with, ends with or contains one of some texts. */

@@ -10,13 +10,27 @@ export type Truth = (of: Readings) => number
 
 type Value = string | number | boolean | null | undefined | readonly Value[]
 
-export interface CompiledCondition {
+export interface CompiledCondition extends ConditionNeeds {
   readonly truth: Truth
+  readonly needsOf: (part: ASTNode) => ConditionNeeds
+}
+
+/** Without what a condition or a part of one cannot hold. */
+export interface ConditionNeeds {
   /**
-   * Parts that must all hold for some reading, so that the condition can hold. Equal parts of the conditions of a policy
-   * are the same function.
+   * Parts that must all hold for some reading. Equal parts of the conditions of a policy are the same function.
    */
   readonly needs: readonly Truth[]
+  /** Those needs that compare a number of the effect with a literal. */
+  readonly bounds: readonly NumberBound[]
+}
+
+/** A number of an effect that must be above or below a limit, or equal to it. */
+export interface NumberBound {
+  /** Returns the least and the greatest value for the readings of an effect; equal terms have the same function. */
+  readonly extremesOf: Term['extremesOf']
+  readonly isAbove: boolean
+  readonly limit: number
 }
 
 /** A part of a condition that has a value. */
@@ -168,27 +182,46 @@ export function createConditionCompiler(): (node: ASTNode) => CompiledCondition 
     return eachPath((of, at) => (truth(of) & (1 << at)) !== 0)
   }
 
-  function needsOf(node: ASTNode, isNegated: boolean): readonly Truth[] {
-    if (node.op === '!_') return needsOf(node.args, !isNegated)
-    if (node.op === (isNegated ? '||' : '&&')) {
-      const [left, right] = node.args as readonly [ASTNode, ASTNode]
-      return [...needsOf(left, isNegated), ...needsOf(right, isNegated)]
-    }
+  function needOf(node: ASTNode, isNegated: boolean): Truth {
     const truth = truthOf(node)
-    const key = `${isNegated ? '!' : ''}${partKey(node)}`
-    return [
-      shared(needs, key, () => (of) => {
-        try {
-          return isNegated ? of.all & ~truth(of) : truth(of)
-        } catch {
-          // The condition decides, which fails as well.
-          return of.all
-        }
-      }),
-    ]
+    return shared(needs, `${isNegated ? '!' : ''}${partKey(node)}`, () => (of) => {
+      try {
+        return isNegated ? of.all & ~truth(of) : truth(of)
+      } catch {
+        // The condition decides, which fails as well.
+        return of.all
+      }
+    })
   }
 
-  return (node) => ({ truth: truthOf(node), needs: needsOf(node, false) })
+  function boundOf({ op, args }: ASTNode, isNegated: boolean): NumberBound | null {
+    if (!(op in orders)) return null
+    const [left, right] = args as readonly [ASTNode, ASTNode]
+    const isTurned = left.op === 'value'
+    const [term, literal] = isTurned ? [right, left] : [left, right]
+    const limit = literal.op === 'value' ? plain(literal.args) : null
+    if (typeof limit !== 'number') return null
+    const isAbove = op.startsWith('>') !== (isTurned !== isNegated)
+    return { extremesOf: termOf(term).extremesOf, isAbove, limit }
+  }
+
+  function needsOf(node: ASTNode): ConditionNeeds {
+    const parts = [...partsOf(node, false)]
+    return {
+      needs: parts.map(([part, isNegated]) => needOf(part, isNegated)),
+      bounds: parts.flatMap(([part, isNegated]) => boundOf(part, isNegated) ?? []),
+    }
+  }
+
+  return (node) => ({ ...needsOf(node), truth: truthOf(node), needsOf })
+}
+
+/** The parts that must all hold, each with whether it is negated. */
+function* partsOf(node: ASTNode, isNegated: boolean): Iterable<readonly [ASTNode, boolean]> {
+  if (node.op === '!_') yield* partsOf(node.args, !isNegated)
+  else if (node.op === (isNegated ? '||' : '&&')) {
+    for (const part of node.args as readonly ASTNode[]) yield* partsOf(part, isNegated)
+  } else yield [node, isNegated]
 }
 
 /** A term whose value follows from those of others. */

@@ -5,7 +5,7 @@ import type { ConditionKeys } from './condition-keys.ts'
 import { conditionVariables } from './condition-values.ts'
 import type { Readings } from './condition-readings.ts'
 import { createConditionCompiler } from './condition-truth.ts'
-import type { Truth } from './condition-truth.ts'
+import type { ConditionNeeds } from './condition-truth.ts'
 import type { ConditionVariable } from './condition-values.ts'
 
 /** The maximum length of one `when`, in characters. */
@@ -49,11 +49,9 @@ const functions: ReadonlySet<string> = new Set(['startsWith', 'endsWith', 'conta
 const language = new Environment({ limits })
 for (const [name, type] of Object.entries(conditionVariables)) language.registerVariable(name, type)
 
-export interface Condition {
+export interface Condition extends ConditionNeeds {
   readonly variables: readonly ConditionVariable[]
   readonly keys: ConditionKeys
-  /** Parts without which the condition does not hold, unless a value is hidden; shared among conditions. */
-  readonly needs: readonly Truth[]
   /** Returns the readings for which the condition holds; null if the evaluation failed. */
   truth(of: Readings): number | null
 }
@@ -79,11 +77,12 @@ export function compileCondition(
     const check = evaluate.check()
     if (!check.valid) return { fault: firstLine(check.error) }
     if (check.type !== 'bool') return { fault: `the condition must be true or false, and is ${check.type}` }
-    const { truth, needs } = compileTruth(evaluate.ast)
+    const { truth, needs, bounds, needsOf } = compileTruth(evaluate.ast)
     return {
       variables: [...variables],
-      keys: conditionKeys(evaluate.ast, variables),
+      keys: conditionKeys(evaluate.ast, variables, needsOf),
       needs,
+      bounds,
       truth: (of) => {
         try {
           return truth(of)

@@ -429,6 +429,12 @@ describe('the index of rules', () => {
     'tool == "http_request"',
     '"k" in credentials',
     'usd > 1.0',
+    ...[0, 1, 2].flatMap((limit) => [`usd >= ${limit}.0`, `usd < ${limit}.0`, `!(${limit}.0 < usd)`]),
+    ...[2, 4, 6].flatMap((limit) => [`path.size() > ${limit}`, `!(path.size() >= ${limit})`]),
+    '(usd > 1.0 || path == "/a/b")',
+    '(path.contains(agent) || host == "b.test")',
+    '((usd <= 1.0 && method == "GET") || mcp_tool == "t" || host == "a.test")',
+    '(path == "/a" || !(usd < 2.0))',
     'mcp_tool == "t"',
     'origins == ["human"]',
     '!(method == "GET")',
@@ -484,7 +490,7 @@ describe('the index of rules', () => {
 
   test('loses no rule with a condition alone', () => {
     const parts = fc.array(fc.record({ when: condition, verdict: fc.constantFrom('deny', 'allow') }), {
-      maxLength: 9,
+      maxLength: 30,
     })
     const simplePath = fc.constantFrom('/a', '/a/b', '/b/a', '/A/b', '/%61/b', '/a//b', '/', null)
     fc.assert(

@@ -3,7 +3,7 @@ import { askedEffect, compileRule, createSharing } from './compile-rule.ts'
 import type { PolicyRule } from './compile-rule.ts'
 import type { Effect } from './effect.ts'
 import type { WrittenRule } from './policy-schema.ts'
-import { groupByNeeds, mayMatch } from './rule-groups.ts'
+import { groupByNeeds, rulesLeft } from './rule-groups.ts'
 
 const effect: Effect = { agent: 'scout', tool: 'http_request', method: 'GET', host: 'a.test', path: '/v1/x' }
 
@@ -20,8 +20,8 @@ function rulesOf(parts: readonly Partial<WrittenRule>[]): readonly PolicyRule[] 
 /** The names of the rules that are left to be tested, group by group. */
 const left = (parts: readonly Partial<WrittenRule>[], more: Partial<Effect> = {}) =>
   groupByNeeds(rulesOf(parts))
-    .filter((group) => mayMatch(group, askedEffect({ ...effect, ...more })))
-    .map(({ rules }) => rules.map(({ name }) => name))
+    .map((group) => rulesLeft(group, askedEffect({ ...effect, ...more })).map(({ name }) => name))
+    .filter((names) => names.length > 0)
 
 describe('rules that share a part', () => {
   test.each<[string, (at: number) => Partial<WrittenRule>, Partial<Effect>]>([

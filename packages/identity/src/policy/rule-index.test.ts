@@ -1,17 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { askedEffect, compileRule } from './compile-rule.ts'
-import type { PolicyRule } from './compile-rule.ts'
+import { askedEffect, compileRule, createSharing } from './compile-rule.ts'
+import type { PolicyRule, RuleSharing } from './compile-rule.ts'
 import type { Effect } from './effect.ts'
 import type { Match, WrittenRule } from './policy-schema.ts'
 import { createRuleIndex } from './rule-index.ts'
 
 type Part = Partial<Omit<WrittenRule, 'match'>> & { readonly match?: Match }
 
-function rulesOf(parts: readonly Part[]): readonly PolicyRule[] {
+/** Rules that share nothing, unless they are given what to share by. */
+function rulesOf(parts: readonly Part[], sharing?: RuleSharing): readonly PolicyRule[] {
   return parts.map((part, order) => {
     const rule = compileRule(
       { name: `r${order}`, match: { agent: ['*'] }, verdict: 'deny', reason: '', ...part },
       { line: order + 1, order },
+      sharing,
     )
     if ('fault' in rule) throw new Error(rule.fault)
     return rule
@@ -34,9 +36,12 @@ const full: Effect = {
 const count = 40
 
 /** An index of many rules that counts how many of them are tested. */
-function indexOf(partOf: (at: number) => Part) {
+function indexOf(partOf: (at: number) => Part, sharing?: RuleSharing) {
   const tested: string[] = []
-  const rules = rulesOf(Array.from({ length: count }, (_none, at) => partOf(at))).map((rule): PolicyRule => ({
+  const rules = rulesOf(
+    Array.from({ length: count }, (_none, at) => partOf(at)),
+    sharing,
+  ).map((rule): PolicyRule => ({
     ...rule,
     matches: (asked) => {
       tested.push(rule.name)
@@ -208,6 +213,73 @@ describe('the index of rules', () => {
     expect(tested).toEqual([])
   })
 
+  /** Conditions that compare numbers, with the rules whose limits an effect reaches. */
+  test.each<[string, (at: number) => string, readonly [Partial<Effect>, readonly number[]]]>([
+    ['above', (at) => `usd > ${10 + at}.5`, [{ usd: 13 }, [0, 1, 2]]],
+    ['from', (at) => `usd >= ${10 + at}.0`, [{ usd: 13 }, [0, 1, 2, 3]]],
+    ['below', (at) => `usd < ${10 + at}.5`, [{ usd: 47 }, [37, 38, 39]]],
+    ['up to', (at) => `usd <= ${10 + at}.0`, [{ usd: 47 }, [37, 38, 39]]],
+    ['not above', (at) => `!(usd > ${10 + at}.0)`, [{ usd: 47 }, [37, 38, 39]]],
+    ['not below', (at) => `!(usd < ${10 + at}.0)`, [{ usd: 13 }, [0, 1, 2, 3]]],
+    ['above, the limit first', (at) => `${10 + at}.5 < usd`, [{ usd: 13 }, [0, 1, 2]]],
+    ['not above, the limit first', (at) => `!(${10 + at}.0 <= usd)`, [{ usd: 47 }, [38, 39]]],
+    ['within two limits', (at) => `usd >= ${at}.0 && usd < ${at + 1}.0`, [{ usd: 3 }, [3]]],
+    ['of another number', (at) => `path.size() > ${at}`, [{ path: '/ab' }, [0, 1, 2]]],
+    ['of any reading', (at) => `path.size() >= ${at}`, [{ path: '/%61%62' }, [0, 1, 2, 3, 4, 5, 6, 7]]],
+    [
+      'of the shortest reading',
+      (at) => `path.size() <= ${at}`,
+      [{ path: `/%61%62${'x'.repeat(33)}` }, [36, 37, 38, 39]],
+    ],
+  ])('finds the rules with a number %s by one search', (_what, when, [more, expected]) => {
+    const { index, tested } = indexOf((at) => ({ when: when(at) }), createSharing())
+    const asked = askedEffect({ ...full, ...more })
+    expect(index.all(asked).map(({ order }) => order)).toEqual(expected)
+    // A limit that is reached may be tested, and for two limits the rules of the rarer one.
+    expect(tested.length).toBeLessThanOrEqual(expected.length + 1 + (when(0).includes('&&') ? 3 : 0))
+    expect(index.first(asked)?.order).toBe(expected[0])
+  })
+
+  test('tests no rule with a number that does not apply, and each of fewer rules', () => {
+    const amounts = (at: number) => ({ when: `usd > ${at}.0` })
+    const { index, tested } = indexOf(amounts, createSharing())
+    expect(index.all(askedEffect(full))).toEqual([])
+    expect(tested).toEqual([])
+    const few = createRuleIndex(rulesOf([0, 1, 2].map(amounts)))
+    expect(few.all(askedEffect({ ...full, usd: 2 })).map(({ order }) => order)).toEqual([0, 1])
+  })
+
+  test.each<[string, (at: number) => string, Partial<Effect>]>([
+    ['two values', (at) => `path.contains(tool) || path == "/x${at}"`, { path: '/x7' }],
+    ['two values behind', (at) => `path == "/x${at}" || path.contains(tool)`, { path: '/x7' }],
+    ['an amount of its own', (at) => `usd > ${100 + at}.0 || path == "/x${at}"`, { usd: 3, path: '/x7' }],
+    [
+      'a frequent text with an amount of its own',
+      (at) => `(usd > ${100 + at}.0 && method == "GET") || host == "h${at}"`,
+      { usd: 3, host: 'h7' },
+    ],
+    ['a text beside an amount', (at) => `usd > 5.0 && host == "h${at}"`, { usd: 6, host: 'h7' }],
+    [
+      'one of three',
+      (at) => `"x" in origins || host in ["h${at}"] || usd > ${100 + at}.0`,
+      { usd: 3, host: 'h7' },
+    ],
+  ])('by a choice with %s tests the rules alone that it may mean', (_what, when, more) => {
+    const { index, tested } = indexOf((at) => ({ when: when(at) }), createSharing())
+    expect(index.first(askedEffect({ ...full, usd: 3 }))).toBe(null)
+    expect(tested).toEqual([])
+    expect(index.all(askedEffect({ ...full, ...more })).map(({ name }) => name)).toEqual(['r7'])
+    expect(tested).toEqual(['r7'])
+  })
+
+  test('finds a rule whose part of a choice holds, and a rule that is found by both', () => {
+    const { index } = indexOf((at) => ({ when: `usd > ${10 + at}.5 || path == "/x${at}"` }), createSharing())
+    const orders = (more: Partial<Effect>) =>
+      index.all(askedEffect({ ...full, ...more })).map(({ order }) => order)
+    expect(orders({ usd: 13, path: '/x1' })).toEqual([0, 1, 2])
+    expect(orders({ usd: 13, path: '/x9' })).toEqual([0, 1, 2, 9])
+  })
+
   test.each<[string, (at: number) => Part, Partial<Effect>]>([
     ['hidden path', () => ({ match: { path: ['/v2/x'] }, verdict: 'allow' }), { path: null }],
     ['hidden end of a path', () => ({ match: { path: ['**/x'] }, verdict: 'allow' }), { path: null }],
@@ -219,8 +291,17 @@ describe('the index of rules', () => {
       () => ({ when: 'mcp_tool.contains("t.")', verdict: 'allow' }),
       { mcpTool: null },
     ],
-    ['condition on an amount', () => ({ when: 'usd > 1.0 && path.contains("x")' }), {}],
-    ['condition on several values that may be hidden', () => ({ when: 'mcp_tool == "zz" && usd > 1.0' }), {}],
+    [
+      'hidden amount beside a text',
+      () => ({ when: 'usd > 1.0 && path.contains("zz")', verdict: 'allow' }),
+      { usd: null },
+    ],
+    ['hidden amount', (at) => ({ when: `usd > ${at}.0`, verdict: 'allow' }), { usd: null }],
+    [
+      'hidden origin beside a text',
+      () => ({ when: '"x" in origins && host == "zz"', verdict: 'allow' }),
+      { origins: null },
+    ],
     ['negation', () => ({ when: '!(path.contains("v1"))' }), {}],
     ['part that is no ASCII', () => ({ when: 'path.contains("é")' }), {}],
     ['part that ends with other letters', () => ({ when: 'path.contains("zé")' }), {}],

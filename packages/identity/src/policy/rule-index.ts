@@ -1,9 +1,9 @@
 import { isKey, keyVariables } from './condition-keys.ts'
 import type { ConditionKeys, KeyVariable } from './condition-keys.ts'
 import { hasWildcard, plainHost } from './compile-rule.ts'
-import type { AskedEffect, PolicyRule } from './compile-rule.ts'
+import type { AskedEffect, Needed, PolicyRule } from './compile-rule.ts'
 import type { Match } from './policy-schema.ts'
-import { groupByNeeds, mayMatch } from './rule-groups.ts'
+import { groupByNeeds, rulesLeft } from './rule-groups.ts'
 import type { RuleGroup } from './rule-groups.ts'
 import { createTextFinder } from './text-finder.ts'
 import type { FindTexts } from './text-finder.ts'
@@ -53,11 +53,8 @@ function conditionField(variable: KeyVariable): IndexedField {
     // A condition can need keys of several variables, so `choicesOf` reads them.
     keysOf: () => null,
     // Method and path may decide by being hidden, whatever the others are.
-    keysFrom: (asked) => {
-      const { method, path, mcpTool } = asked.effect
-      const isHidden = method === null || path === null || (mcpTool === null && variable === 'mcp_tool')
-      return isHidden ? null : conditionTexts[variable](asked)
-    },
+    keysFrom: (asked) =>
+      asked.effect.method === null || asked.effect.path === null ? null : conditionTexts[variable](asked),
     isWithin: true,
   }
 }
@@ -118,13 +115,18 @@ const fields: readonly IndexedField[] = [
   partField('tool', ({ folded }) => [folded.tool]),
 ]
 const conditionFields = new Map(keyVariables.map((variable) => [variable, conditionField(variable)]))
+/** Parts of conditions are keys by themselves. */
+const partsField: IndexedField = { keysOf: () => null, keysFrom: () => [] }
+
+/** What rules are found by: a value of their field, or a part of their condition. */
+type Key = string | Needed
 
 interface FieldIndex {
   readonly field: IndexedField
   /** How many rules have a key. */
-  readonly counts: Map<string, number>
+  readonly counts: Map<Key, number>
   /** The rules that are found by this field, by their keys, and all of them. */
-  readonly buckets: Map<string, PolicyRule[]>
+  readonly buckets: Map<Key, PolicyRule[]>
   readonly whole: PolicyRule[]
 }
 
@@ -133,7 +135,7 @@ interface FieldIndex {
  * without such a field is tested for each effect. The order of the rules is their `order`.
  */
 export function createRuleIndex(rules: readonly PolicyRule[]): RuleIndex {
-  const indexes = [...fields, ...conditionFields.values()].map((field): FieldIndex => ({
+  const indexes = [...fields, ...conditionFields.values(), partsField].map((field): FieldIndex => ({
     field,
     counts: new Map(),
     buckets: new Map(),
@@ -154,26 +156,22 @@ export function createRuleIndex(rules: readonly PolicyRule[]): RuleIndex {
   const used = indexes
     .filter(({ whole }) => whole.length > 0)
     .map(({ field, buckets, whole }) => ({
-      field,
+      keysFrom: lookup(field, [...buckets.keys()]),
       buckets: new Map([...buckets].map(([key, list]) => [key, groupByNeeds(list)])),
       whole: groupByNeeds(whole),
-      find: field.isWithin ? createTextFinder(buckets.keys()) : null,
     }))
   const otherGroups = groupByNeeds(others)
 
   function candidates(asked: AskedEffect): readonly (readonly PolicyRule[])[] {
     const lists: (readonly PolicyRule[])[] = []
-    const add = (groups: readonly RuleGroup[]) => {
-      for (const group of groups) if (mayMatch(group, asked)) lists.push(group.rules)
+    const add = (groups: readonly RuleGroup<PolicyRule>[]) => {
+      for (const group of groups) lists.push(rulesLeft(group, asked))
     }
     add(otherGroups)
-    for (const { field, buckets, whole, find } of used) {
-      const keys = field.keysFrom(asked)
-      if (keys === null) {
-        add(whole)
-        continue
-      }
-      for (const key of find === null ? keys : foundWithin(keys, find)) add(buckets.get(key) ?? [])
+    for (const { keysFrom, buckets, whole } of used) {
+      const keys = keysFrom(asked)
+      if (keys === null) add(whole)
+      else for (const key of keys) add(buckets.get(key) ?? [])
     }
     return lists
   }
@@ -183,11 +181,9 @@ export function createRuleIndex(rules: readonly PolicyRule[]): RuleIndex {
       let found: PolicyRule | null = null
       for (const list of candidates(asked)) {
         for (const rule of list) {
-          if (found !== null && rule.order > found.order) break
-          if (rule.matches(asked) && (counts === undefined || counts(rule))) {
-            found = rule
-            break
-          }
+          // The rules of a list may be in another order than those of the file.
+          if (found !== null && rule.order > found.order) continue
+          if (rule.matches(asked) && (counts === undefined || counts(rule))) found = rule
         }
       }
       return found
@@ -200,11 +196,11 @@ export function createRuleIndex(rules: readonly PolicyRule[]): RuleIndex {
 }
 
 /** Keys of a rule in several fields: an effect that the rule matches has at least one of them. */
-type Choice = readonly { readonly index: FieldIndex; readonly keys: readonly string[] }[]
+type Choice = readonly { readonly index: FieldIndex; readonly keys: readonly Key[] }[]
 
 /** Returns each way in which a rule can be found. */
 function choicesOf(rule: PolicyRule, indexOf: ReadonlyMap<IndexedField, FieldIndex>): readonly Choice[] {
-  const placed = (field: IndexedField | undefined, keys: readonly string[]): Choice => {
+  const placed = (field: IndexedField | undefined, keys: readonly Key[]): Choice => {
     const index = field === undefined ? undefined : indexOf.get(field)
     return index === undefined ? [] : [{ index, keys: [...new Set(keys)] }]
   }
@@ -212,11 +208,11 @@ function choicesOf(rule: PolicyRule, indexOf: ReadonlyMap<IndexedField, FieldInd
     const keys = field.keysOf(rule)
     return keys === null ? [] : [placed(field, keys)]
   })
-  const byCondition = rule.conditionKeys.map((keys: ConditionKeys[number]) =>
-    [...Map.groupBy(keys, ({ variable }) => variable)].flatMap(([variable, of]) =>
+  const byCondition = rule.conditionKeys.map((keys: ConditionKeys<Needed>[number]) =>
+    [...Map.groupBy(keys, (key) => ('part' in key ? null : key.variable))].flatMap(([variable, of]) =>
       placed(
-        conditionFields.get(variable),
-        of.map(({ text }) => text),
+        variable === null ? partsField : conditionFields.get(variable),
+        of.map((key) => ('part' in key ? key.part : key.text)),
       ),
     ),
   )
@@ -225,9 +221,9 @@ function choicesOf(rule: PolicyRule, indexOf: ReadonlyMap<IndexedField, FieldInd
 
 /** Counts how many rules have a key. */
 function countKeys(choices: readonly Choice[]): void {
-  const counted = new Map<FieldIndex, Set<string>>()
+  const counted = new Map<FieldIndex, Set<Key>>()
   for (const { index, keys } of choices.flat()) {
-    const known = counted.get(index) ?? new Set()
+    const known = counted.get(index) ?? new Set<Key>()
     counted.set(index, known)
     for (const key of keys) {
       if (!known.has(key)) index.counts.set(key, (index.counts.get(key) ?? 0) + 1)
@@ -236,13 +232,39 @@ function countKeys(choices: readonly Choice[]): void {
   }
 }
 
-/** Returns the choice whose most frequent key the fewest rules have; null if the rule cannot be found by keys. */
+/**
+ * Returns the choice whose most frequent value the fewest rules have; null if the rule cannot be found by keys. A part
+ * of a condition may be frequent, because it excludes as many rules if it does not hold; of equal choices, one without
+ * parts is preferred, since a text excludes a rule before anything is evaluated.
+ */
 function rarestOf(choices: readonly Choice[]): Choice | null {
   const rated = choices.map((choice) => ({
     choice,
-    rules: Math.max(...choice.flatMap(({ index, keys }) => keys.map((key) => index.counts.get(key) ?? 0))),
+    parts: choice.filter(({ index }) => index.field === partsField).length,
+    rules: Math.max(
+      ...choice
+        .filter(({ index }) => index.field !== partsField)
+        .flatMap(({ index, keys }) => keys.map((key) => index.counts.get(key) ?? 0)),
+    ),
   }))
-  return rated.toSorted((a, b) => a.rules - b.rules)[0]?.choice ?? null
+  return rated.toSorted((a, b) => a.rules - b.rules || a.parts - b.parts)[0]?.choice ?? null
+}
+
+/** Returns the function that reads the keys of an effect; null if its value is hidden. */
+function lookup(field: IndexedField, keys: readonly Key[]): (asked: AskedEffect) => Iterable<Key> | null {
+  if (field === partsField) {
+    const groups = groupByNeeds(keys.filter((key) => typeof key !== 'string'))
+    return (asked) =>
+      groups.flatMap((group) =>
+        rulesLeft(group, asked).filter(({ needs }) => needs.every((need) => need(asked))),
+      )
+  }
+  if (field.isWithin !== true) return field.keysFrom
+  const find = createTextFinder(keys.filter((key) => typeof key === 'string'))
+  return (asked) => {
+    const texts = field.keysFrom(asked)
+    return texts === null ? null : foundWithin(texts, find)
+  }
 }
 
 function foundWithin(texts: readonly string[], find: FindTexts): Iterable<string> {
@@ -277,7 +299,7 @@ function pathKeys(path: Match['path'], segmentOf: (path: string) => string): rea
   return segments === undefined || segments.some((segment) => segment.includes('*')) ? null : segments
 }
 
-function addTo(buckets: FieldIndex['buckets'], key: string, rule: PolicyRule): void {
+function addTo(buckets: FieldIndex['buckets'], key: Key, rule: PolicyRule): void {
   const list = buckets.get(key)
   if (list === undefined) buckets.set(key, [rule])
   else list.push(rule)
