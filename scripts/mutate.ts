@@ -36,7 +36,7 @@ const timeoutMs = 20_000
 const options = {
   workers: { type: 'string', default: '1' },
   kept: { type: 'boolean', default: false },
-  only: { type: 'string', multiple: true, default: [''] },
+  only: { type: 'string', multiple: true },
   nice: { type: 'string', default: '10' },
   help: { type: 'boolean', default: false },
 } as const
@@ -122,7 +122,7 @@ async function main(): Promise<number> {
   let isTrue = true
   for (const group of mutationGroups) {
     if (positionals.length > 0 && !positionals.includes(group.name)) continue
-    const files = group.files.filter((file) => values.only.some((end) => file.endsWith(end)))
+    const files = group.files.filter((file) => values.only?.some((end) => file.endsWith(end)) ?? true)
     if (files.length === 0) continue
     try {
       const judgement = await mutateGroup({ ...group, files }, { workers, kept: values.kept })
