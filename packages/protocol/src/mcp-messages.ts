@@ -1,7 +1,7 @@
 import { isJsonObject } from './is-json-object.ts'
 
 /**
- * The methods of MCP that call no tool: they open and end a session, list what a server has, and read. A method that is
+ * The methods of MCP that call no tool: they open and end a session, list what a server has, read, and cancel. A method that is
  * not listed counts as a tool call of an unknown name.
  */
 const readingMethods: ReadonlySet<string> = new Set([
@@ -19,6 +19,11 @@ const readingMethods: ReadonlySet<string> = new Set([
   'prompts/get',
   'completion/complete',
   'logging/setLevel',
+  // A task continues a call that was decided. `tasks/update` is not listed, because it gives the call more input.
+  'tasks/list',
+  'tasks/get',
+  'tasks/result',
+  'tasks/cancel',
 ])
 
 /**

@@ -14,10 +14,10 @@ export function inspectedEffect(
   credentials: readonly string[],
 ): EffectDetails {
   // The path as it is sent: a URL parser would resolve dots and read a second slash as a host.
-  const path = request.path.split('?', 1)[0] ?? '/'
+  const [path = '/', ...queries] = request.path.split('?')
   return {
     tool: 'connect',
-    ...decidedRequest({ method: request.method, path }, request.headers),
+    ...decidedRequest({ method: request.method, path, query: queries.join('?') }, request.headers),
     host: plainHost(request.host),
     credentials,
   }

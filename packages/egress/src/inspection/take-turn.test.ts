@@ -42,6 +42,16 @@ test.each([
     '/repo/git-receive-pack',
     ['x_http_method_override', 'POST'],
   ],
+  ...[
+    '_method=POST',
+    'x=1&_METHOD=post',
+    '%5fmethod=POST',
+    'x;_method=POST',
+    'X-HTTP-Method-Override=POST',
+  ].map(
+    (query) => [`a method that ${query} replaces`, 'GET', `/repo/git-receive-pack?${query}`, []] as const,
+  ),
+  ['a method that a header with a verb replaces', 'GET', '/repo/git-receive-pack', ['X-HTTP-Verb', 'POST']],
   ['a push with a key', 'POST', '/repo/git-receive-pack', withKey],
 ] as const)(
   'an inspected request is asked for before a key is filled in: %s',
@@ -61,6 +71,10 @@ test.each([
   ['a second slash, which is no host', 'GET', '//x/../admin/users', []],
   ['encoded dots', 'GET', '/public/%2e%2e/admin/users', []],
   ['dots', 'GET', '/public/../admin/users', []],
+  ['dots that are encoded twice', 'GET', '/public/%252e%252e/admin/users', []],
+  ['a slash that is encoded twice', 'GET', '/public/..%252fadmin/users', []],
+  ['a slash that is encoded', 'GET', '/public/..%2Fadmin%2fusers', []],
+  ['letters that are encoded three times', 'GET', '/%252561dmin/users', []],
   ['parameters of a segment', 'GET', '/a/..;/admin/users', []],
   ['another case', 'GET', '/Admin/users', []],
   ['a path that a header may replace', 'GET', '/public', ['X-Original-URL', '/admin/users']],

@@ -1,6 +1,6 @@
 /**
  * Returns every form in which a server may read the path of a request: as it is sent, with percent-encoding removed,
- * without empty segments, without the parameters of segments (`;v=1`), and with dots resolved. Rules that forbid match
+ * also where it is encoded several times, because a proxy in front of a server may decode as well, without empty segments, without the parameters of segments (`;v=1`), and with dots resolved. Rules that forbid match
  * any of them and rules that allow must match all, so that no spelling passes a rule that names the plain path. At most
  * eight forms, each at most as long as the path. `forbiddenForms` adds those that only rules that forbid match. Pure.
  */
@@ -31,8 +31,21 @@ function withoutFinalSlashes(path: string): string {
   return path.slice(0, end)
 }
 
-/** Decodes each valid sequence by itself, because one invalid sequence must not hide the others. */
+/** How often a path is decoded at most; each server that it passes decodes it once. */
+const decodingsMax = 8
+
 function percentDecoded(path: string): string {
+  let decoded = path
+  for (let count = 0; count < decodingsMax; count += 1) {
+    const next = decodedOnce(decoded)
+    if (next === decoded) break
+    decoded = next
+  }
+  return decoded
+}
+
+/** Decodes each valid sequence by itself, because one invalid sequence must not hide the others. */
+function decodedOnce(path: string): string {
   if (!path.includes('%')) return path
   return path.replace(/(?:%[0-9a-f]{2})+/gi, (sequence) => {
     try {

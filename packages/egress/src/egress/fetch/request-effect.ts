@@ -11,7 +11,7 @@ export function requestEffect(request: HandledRequest & { readonly method: strin
   return {
     tool: 'http_request',
     ...at,
-    ...decidedRequest(at, Object.keys(request.headers)),
+    ...decidedRequest({ ...at, query: addressOf(request.url).search }, Object.keys(request.headers)),
     // A credential within the path is filled in later, so rules about the path cannot see all of it.
     ...(handleNames(request.url.split('?', 1)[0] ?? '').length === 0 ? {} : { path: null }),
     credentials: namesInRequest(request),
@@ -30,21 +30,32 @@ export type PolicedRequest = PinnedRequest & {
 }
 
 /**
- * The method and path that a rule decides about: null, which is hidden, if a header may replace it at the server. Some
- * servers read `_` in names of headers as `-`. `headers` has names, or names and values in turn. Pure.
+ * The method and path that a rule decides about: null, which is hidden, if a header or the query may replace it at the
+ * server. Some servers read `_` in names of headers as `-`. `headers` has names, or names and values in turn. A form in
+ * the body may name a method as well; the decision is made before the body is read. Pure.
  */
 export function decidedRequest(
-  request: { readonly method: string; readonly path: string },
+  request: { readonly method: string; readonly path: string; readonly query: string },
   headers: readonly string[],
 ): { readonly method: string | null; readonly path: string | null } {
   const names = headers.map((name) => name.replaceAll('_', '-'))
   return {
-    method: names.some((name) => methodHeader.test(name)) ? null : request.method.toUpperCase(),
+    method:
+      names.some((name) => methodHeader.test(name)) || namesMethod(request.query)
+        ? null
+        : request.method.toUpperCase(),
     path: names.some((name) => pathHeader.test(name)) ? null : request.path,
   }
 }
 
-const methodHeader = /^x-(?:http-)?method(?:-override)?$/i
+const methodHeader = /^x-(?:http-)?(?:method|verb)(?:-override)?$/i
+
+/** Frameworks take the method from a parameter of this name, or from one with the name of the header. */
+function namesMethod(query: string): boolean {
+  if (!/method|verb|%/i.test(query)) return false
+  const names = [...new URLSearchParams(query.replaceAll(';', '&')).keys()]
+  return names.some((name) => /^_method$/i.test(name) || methodHeader.test(name))
+}
 /** Servers behind a rewriting proxy take the path from these, such as those of IIS and of Symfony. */
 const pathHeader = /^x-(?:original|rewrite|override)-(?:url|uri|path)$/i
 
@@ -66,7 +77,7 @@ export function policedFetch(
       const details = {
         tool: first.tool,
         ...at,
-        ...decidedRequest(at, Object.keys(request.headers)),
+        ...decidedRequest({ ...at, query: request.url.search }, Object.keys(request.headers)),
         credentials,
       }
       deps.checkEffect.requireAllowed(caller, details, 'request the target of this redirect by itself')

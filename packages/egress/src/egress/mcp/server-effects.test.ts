@@ -10,7 +10,7 @@ const call = (name: unknown) => ({
 })
 
 describe('the tools that a message to an MCP server calls', () => {
-  test.each([
+  test.each<readonly [unknown, readonly (string | null)[]]>([
     [call('delete'), ['delete']],
     [
       [call('a'), call('b')],
@@ -24,6 +24,10 @@ describe('the tools that a message to an MCP server calls', () => {
     [{ jsonrpc: '2.0', id: 1, method: 'server/discover' }, []],
     [{ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen' }, []],
     [{ jsonrpc: '2.0', id: 1, result: {} }, []],
+    ...['list', 'get', 'result', 'cancel'].map(
+      (of) => [{ jsonrpc: '2.0', id: 1, method: `tasks/${of}`, params: { taskId: 't' } }, []] as const,
+    ),
+    [{ jsonrpc: '2.0', id: 1, method: 'tasks/update', params: { taskId: 't' } }, [null]],
     [{ jsonrpc: '2.0', id: 1, method: 'tools/callMore' }, [null]],
     [{ jsonrpc: '2.0', id: 1, method: ['tools/call'] }, [null]],
     [[], []],

@@ -123,7 +123,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
         destination: target.destination,
         protocol: 'http:',
         sent: decidedRequest(
-          { method: request.method ?? 'GET', path: target.url.pathname },
+          { method: request.method ?? 'GET', path: target.url.pathname, query: target.url.search },
           request.rawHeaders,
         ),
       } as const

@@ -48,13 +48,14 @@ describe('connections of programs under a policy', () => {
     expect(await get('/other')).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  test('a request in absolute form is decided by the method that its header names', async () => {
+  test('a request in absolute form is decided by the method that its header or query names', async () => {
     const { far, proxy } = await aRoom('{ host: site.test, method: DELETE }', 'deny')
-    const post = (more: string) =>
+    const post = (more: string, query = '') =>
       proxy.raw(
-        `POST http://site.test:${far.port}/7 HTTP/1.1\r\nhost: site.test:${far.port}\r\n${proxyAuthorization('scout-program')}\r\ncontent-length: 0\r\n${more}connection: close\r\n\r\n`,
+        `POST http://site.test:${far.port}/7${query} HTTP/1.1\r\nhost: site.test:${far.port}\r\n${proxyAuthorization('scout-program')}\r\ncontent-length: 0\r\n${more}connection: close\r\n\r\n`,
       )
     expect(await post('x-http-method-override: DELETE\r\n')).toMatch(/^HTTP\/1\.1 403 /)
+    expect(await post('', '?_method=DELETE')).toMatch(/^HTTP\/1\.1 403 /)
     expect(await post('')).toMatch(/^HTTP\/1\.1 200 /)
   })
 })
