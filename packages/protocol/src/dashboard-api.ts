@@ -33,6 +33,11 @@ export const dashboardPageEndpoints = {
     path: '/approvals',
     summary: 'Show the page of actions that wait for approval.',
   },
+  approval: {
+    method: 'GET',
+    path: '/approvals/{id}',
+    summary: 'Show the page of one action that waits for approval.',
+  },
   policy: { method: 'GET', path: '/policy', summary: 'Show the page of policy rules.' },
   costs: { method: 'GET', path: '/costs', summary: 'Show the page of spend and budgets.' },
   triggers: { method: 'GET', path: '/triggers', summary: 'Show the page of triggers.' },

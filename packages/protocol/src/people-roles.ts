@@ -68,6 +68,7 @@ export const rolesOfRoutes = {
   'GET /': 'viewer',
   'GET /api/runs/{id}/events': 'viewer',
   'GET /approvals': 'viewer',
+  'GET /approvals/{id}': 'viewer',
   'GET /assets/{name}': 'viewer',
   'GET /blackboard': 'viewer',
   'GET /blackboard/{view}': 'viewer',

@@ -75,7 +75,7 @@ export async function aBrowserHarness({
     randomToken: () => crypto.randomUUID(),
     log: silentLog,
     settings: () => settings,
-    ports: { agentApi: 0, proxy: 0, open: [] },
+    ports: { people: 8420, agentApi: 0, proxy: 0, open: [] },
   }
   const module = await browserModule(kernel, {
     runtime: {

@@ -49,7 +49,7 @@ export async function aBrowserProxy(filter: CheckDestinationDeps): Promise<Brows
       settings: () => {
         throw new Error('the filter is given')
       },
-      ports: { agentApi: 0, proxy: 0, open: [] },
+      ports: { people: 8420, agentApi: 0, proxy: 0, open: [] },
     },
     verifyToken: (token) => (token === 'ada-program' ? { agentId: 'ada', token: 'program' } : null),
     liveRunOf: () => null,

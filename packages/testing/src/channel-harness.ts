@@ -95,7 +95,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
           voice: options.voice,
         },
       }),
-    ports: { agentApi: 0, proxy: 0, open: [] },
+    ports: { people: 8420, agentApi: 0, proxy: 0, open: [] },
   }
   const desk = createChannelDesk(kernel, {
     codes,

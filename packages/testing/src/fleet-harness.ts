@@ -296,7 +296,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
     runtime,
     briefsFolder: await mkdtemp(join(tmpdir(), 'flotilla-briefs-')),
     locksFolder: await mkdtemp(join(tmpdir(), 'flotilla-locks-')),
-    ports: { agentApi: 8420, proxy: 8421, open: [] },
+    ports: { people: 8420, agentApi: 8420, proxy: 8421, open: [] },
     replies: {
       held: createHeldBytes(agentShareLimits.heldBytes),
       downloads: createHeldBytes(agentShareLimits.downloadBytes),

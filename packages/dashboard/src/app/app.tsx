@@ -9,6 +9,7 @@ import { Empty, Loading } from '../design/parts.tsx'
 import { Boundary } from './boundary.tsx'
 import {
   AgentPage,
+  ApprovalPage,
   ApprovalsPage,
   BlackboardPage,
   ChatPage,
@@ -68,6 +69,7 @@ export function App({ services }: { readonly services: Services }) {
                 <Route path="/approvals">
                   <ApprovalsPage />
                 </Route>
+                <Route path="/approvals/:id">{({ id }) => <ApprovalPage key={id} id={id} />}</Route>
                 <Route path="/policy">
                   <Reserved call="policy" title="Policy" isPage>
                     <PolicyPage />

@@ -26,6 +26,9 @@ export const BlackboardPage = lazy(async () => ({
 export const ApprovalsPage = lazy(async () => ({
   default: (await loadChunk(() => import('../pages/approvals-page.tsx'))).ApprovalsPage,
 }))
+export const ApprovalPage = lazy(async () => ({
+  default: (await loadChunk(() => import('../pages/approval-page.tsx'))).ApprovalPage,
+}))
 export const PolicyPage = lazy(async () => ({
   default: (await loadChunk(() => import('../pages/policy-page.tsx'))).PolicyPage,
 }))

@@ -65,7 +65,7 @@ export function ApprovalsPage() {
   )
 }
 
-function Settled({ approvals }: { readonly approvals: readonly ApprovalView[] }) {
+export function Settled({ approvals }: { readonly approvals: readonly ApprovalView[] }) {
   return (
     <Card title="Decided">
       <Table label="Table of decisions" columns={['State', 'What', 'Asked by', 'Decided by', 'When']}>

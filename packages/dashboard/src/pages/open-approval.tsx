@@ -34,7 +34,7 @@ const policyKinds: readonly string[] = [
 /** An action that waits for a person, with its exact effect, and the buttons that decide. */
 export function OpenApproval({ approval }: { readonly approval: ApprovalView }) {
   const [asking, setAsking] = useState<'once' | 'always' | null>(null)
-  const stale = ['pending', 'status'] as const
+  const stale = ['pending', 'pendingOne', 'status'] as const
   const confirm = useAction('pendingConfirm', {
     done: confirmedWords,
     requireDone: requireCarriedOut,

@@ -309,6 +309,11 @@ export const settingsSchema = z.strictObject({
           usd_per_minute: z.number().min(0).max(1000).optional(),
         })
         .optional(),
+      /**
+       * The address by which owners open the dashboard, for links in notifications; that of the mesh's machine if
+       * omitted. A page behind a link decides nothing before a person does.
+       */
+      dashboard_url: z.url({ protocol: /^https?$/ }).optional(),
       /** Unsolicited notifications to owners, only in private conversations in which they wrote before. */
       notices: z
         .strictObject({

@@ -27,6 +27,8 @@ export interface Kernel {
 
 /** Ports that the mesh listens on; 0 before it listens. */
 interface Ports {
+  /** The people’s API and the dashboard, on loopback. */
+  people: number
   /** The agent API, on the gateway address of the agents' networks. */
   agentApi: number
   /** The forward proxy, on the same address. */

@@ -110,7 +110,15 @@ export function createChannelDesk(kernel: ChannelKernel, needs: ChannelDeskNeeds
   })
   const { ownersOn } = people
   const noticed = () => kernel.settings().channels.notices
-  const notices = createSendNotices({ ...kernel, letters, talks, ownersOn, settings: noticed, wake })
+  const notices = createSendNotices({
+    ...kernel,
+    letters,
+    talks,
+    ownersOn,
+    settings: noticed,
+    dashboard: () => kernel.settings().channels.dashboard_url ?? `http://127.0.0.1:${kernel.ports.people}`,
+    wake,
+  })
   workEvents.runSettled.subscribe(delivering.runSettled)
   workEvents.steerReturned.subscribe(delivering.steerReturned)
   collaborationEvents.artifactSaved.subscribe(({ runId, ...file }) => {

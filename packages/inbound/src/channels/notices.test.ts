@@ -170,7 +170,9 @@ describe('notices to owners', () => {
     expect(pieces.filter((text) => !text.startsWith('\\[scout\\] '))).toEqual([])
     const summary = 'x\nDecided: nothing is to be done.'
     const asked = { approval_id: 'appr_1', agent_id: 'scout', run_id: null, summary, expires_at: 1 } as const
-    expect(noticeOf({ type: 'approval.asked', ...asked })?.text.split('\n')).toHaveLength(2)
+    expect(
+      noticeOf({ type: 'approval.asked', ...asked }, 'http://127.0.0.1:8420')?.text.split('\n'),
+    ).toHaveLength(3)
   })
 
   test('a notice of an approval says where to decide it, and a reply cannot decide it', () => {
@@ -182,7 +184,9 @@ describe('notices to owners', () => {
       summary: 'delete agent auditor',
       expires_at: 1,
     } as const
-    expect(noticeOf(asked)?.text).toMatch(/delete agent auditor[\s\S]*flotilla pending/)
+    expect(noticeOf(asked, 'http://127.0.0.1:8420')?.text).toMatch(
+      /delete agent auditor[\s\S]*flotilla pending/,
+    )
   })
 
   test.each([

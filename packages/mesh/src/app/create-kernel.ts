@@ -94,7 +94,7 @@ export async function createKernel({ context, paths, log, fence }: KernelParts) 
     decide: (caller, action) => authorize(permissions.snapshot(), caller, action),
     settings: settings.current,
     // If agents run as plain processes, the agent API may listen on another port.
-    ports: { agentApi: environment.agentPort, proxy: 0, open: [] },
+    ports: { people: environment.port, agentApi: environment.agentPort, proxy: 0, open: [] },
   }
   const effects = createEffectOnce({ database, clock })
   const rates = createRateLimits({ clock, perMinute: () => settings.current().rate_limits, journal })

@@ -58,6 +58,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
       // The mesh listens first, so that a port in use is reported before minutes of preparation.
       const { port } = context.environment
       await listen(people, { port, host: '127.0.0.1', otherwise: anotherPeoplePort })
+      ports.people = portOf(people)
       closeOutside = await openOutside(composed, listen)
       await runtime.prepare({ progress, signal: context.stopped })
       for (const { prepare } of inOrder) await prepare?.()

@@ -289,7 +289,7 @@ describe('a trace', () => {
         log: silentLog,
         randomToken: () => '',
         decide: () => ({ allowed: true }),
-        ports: { agentApi: 0, proxy: 0, open: [] },
+        ports: { people: 8420, agentApi: 0, proxy: 0, open: [] },
       },
       { runs: harness.ledger, otlp: null, proxies: noProxies },
     )

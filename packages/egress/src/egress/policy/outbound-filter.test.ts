@@ -18,7 +18,7 @@ async function checkPlaces(places: readonly string[], guarded: readonly number[]
         ...defaultSettings,
         egress: { ...defaultSettings.egress, allowed_private: ['127.0.0.1:9'] },
       }),
-      ports: { agentApi: 0, proxy: 0, open: [...guarded] },
+      ports: { people: 8420, agentApi: 0, proxy: 0, open: [...guarded] },
     },
     {
       runtime: { networks: async () => [] },
@@ -65,7 +65,7 @@ test('agents go through the proxy only with egress.use_proxy, and the mesh alway
       log: silentLog,
       journal: { append: () => undefined },
       settings: () => ({ ...defaultSettings, egress }),
-      ports: { agentApi: 0, proxy: 0, open: [] },
+      ports: { people: 8420, agentApi: 0, proxy: 0, open: [] },
     },
     {
       runtime: { networks: async () => [] },

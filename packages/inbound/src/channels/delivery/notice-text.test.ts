@@ -1,8 +1,11 @@
 import process from 'node:process'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { channelNames } from '@flotilla/protocol/people'
 import { describe, expect, test } from 'vitest'
-import { noticeOf, sendAt } from './notice-text.ts'
+import { createSplitText } from '../text/split-text.ts'
+import { noticeOf as noticeAt, sendAt } from './notice-text.ts'
 
+const noticeOf = (of: FleetEventBody, dashboard = 'http://127.0.0.1:8420') => noticeAt(of, dashboard)
 const event = (fields: object) => fields as unknown as FleetEventBody
 const task = (fields: object) =>
   event({
@@ -43,8 +46,24 @@ describe('the text of a notice', () => {
     const [first = '', ...rest] = notice?.text.split('\n') ?? []
     expect(first).toBe(`clerk asks: a Decide here: ${'x'.repeat(600 - 'a Decide here: '.length)}`)
     expect(rest).toEqual([
-      'Decide it in a terminal of the machine: flotilla pending; or in the dashboard, under Approvals.',
+      'Decide it here: http://127.0.0.1:8420/approvals/appr%5F7',
+      'Or in a terminal of the machine: flotilla pending',
     ])
+  })
+
+  test.each(channelNames)('the link to an approval arrives whole on %s', (channel) => {
+    const asked = {
+      type: 'approval.asked',
+      approval_id: 'appr_7_x',
+      agent_id: 'clerk',
+      summary: 'pay *7* _now_',
+    }
+    const { text = '' } = noticeOf(event(asked), 'https://fleet.example.org/own_dashboard/') ?? {}
+    const { pieces } = createSplitText()({ channel, text, format: 'plain', lead: '' })
+    expect(pieces).toHaveLength(1)
+    expect(pieces[0]?.split('\n')[1]).toBe(
+      'Decide it here: https://fleet.example.org/own%5Fdashboard/approvals/appr%5F7%5Fx',
+    )
   })
 
   test('the notice of an approval lists earlier requests, three at most, one per line', () => {
@@ -61,7 +80,8 @@ describe('the text of a notice', () => {
       'WARNING: one more',
       'WARNING: two',
       'WARNING: three',
-      'Decide it in a terminal of the machine: flotilla pending; or in the dashboard, under Approvals.',
+      'Decide it here: http://127.0.0.1:8420/approvals/appr%5F7',
+      'Or in a terminal of the machine: flotilla pending',
     ])
   })
 

@@ -1,3 +1,4 @@
+import { dashboardPageEndpoints } from '@flotilla/protocol/dashboard-api'
 import { oneLine } from '@flotilla/protocol/one-line'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { operatorAgentId } from '@flotilla/protocol/ids'
@@ -26,8 +27,11 @@ const repeatsMax = 3
 /** How much of an earlier equal request the notice of an approval quotes, in characters. */
 const repeatMaxChars = 300
 
-/** Returns the notice for an event, or null. A reply to the notice of an approval request decides nothing. Pure. */
-export function noticeOf(event: FleetEventBody): Notice | null {
+/**
+ * Returns the notice for an event, or null. A reply to the notice of an approval request decides nothing, and neither
+ * does the link in it, which platforms open for a preview. `dashboard` is its address. Pure.
+ */
+export function noticeOf(event: FleetEventBody, dashboard: string): Notice | null {
   if (event.type === 'note.added') {
     const text = event.message.slice(0, textMaxChars)
     // A note of the mesh is never a duplicate: an agent that enters quarantine twice causes the same text twice.
@@ -39,7 +43,7 @@ export function noticeOf(event: FleetEventBody): Notice | null {
       kind: 'approvals',
       agentId: null,
       by: event.agent_id,
-      text: `${event.agent_id} asks: ${oneLine(event.summary, summaryMaxChars)}\n${repeatsText(event.repeats)}Decide it in a terminal of the machine: flotilla pending; or in the dashboard, under Approvals.`,
+      text: `${event.agent_id} asks: ${oneLine(event.summary, summaryMaxChars)}\n${repeatsText(event.repeats)}Decide it here: ${approvalAddress(dashboard, event.approval_id)}\nOr in a terminal of the machine: flotilla pending`,
       // A repeated request with the same text is a new request.
       about: event.approval_id,
     }
@@ -53,6 +57,12 @@ export function noticeOf(event: FleetEventBody): Notice | null {
   if (!isHandOff || !endedTaskStates.includes(event.state)) return null
   const text = `${event.assignee}: "${oneLine(event.title, 200)}" is ${event.state}.`
   return { kind: 'tasks', agentId: null, by: event.assignee, text, about: `${event.task_id} ${event.state}` }
+}
+
+/** The address of the page of an approval. Platforms escape `_` in text, which would break the address. */
+function approvalAddress(dashboard: string, id: string): string {
+  const path = dashboardPageEndpoints.approval.path.replace('{id}', encodeURIComponent(id))
+  return `${dashboard.replace(/\/$/, '')}${path}`.replaceAll('_', '%5F')
 }
 
 /** Returns the first few equal requests that a person should know of before a decision, one per line. */

@@ -46,6 +46,8 @@ export function createSendNotices(deps: {
   readonly talks: Pick<TalkTable, 'alonePlaceOf'>
   readonly ownersOn: (channel: ChannelName) => readonly string[]
   readonly settings: () => Settings['channels']['notices']
+  /** The address of the dashboard. */
+  readonly dashboard: () => string
   readonly wake: (channel: ChannelName) => void
   readonly identityEvents: Pick<IdentityEvents, 'makersOf'>
   readonly clock: Clock
@@ -98,7 +100,7 @@ export function createSendNotices(deps: {
         const from = position()
         const page = events.since(from, pageEvents)
         for (const { body } of page) {
-          const notice = noticeOf(body)
+          const notice = noticeOf(body, deps.dashboard())
           if (notice) write(notice)
         }
         const until = page.length < pageEvents ? events.lastSeq() : (page.at(-1)?.seq ?? from)
@@ -114,7 +116,7 @@ export function createSendNotices(deps: {
   }
 
   const close = events.subscribe(({ body }) => {
-    if (noticeOf(body) === null) return
+    if (noticeOf(body, deps.dashboard()) === null) return
     try {
       catchUp()
     } catch (error) {
