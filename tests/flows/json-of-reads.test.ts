@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { systemClock } from '@flotilla/client/system-clock'
-import { webhookApi, webhookEndpoints } from '@flotilla/protocol/webhook-api'
 import type { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CliDeps } from '../../packages/cli/src/context.ts'
@@ -129,7 +128,8 @@ const changes: readonly string[] = [
   ...named('artifacts', 'save'),
   ...named('permissions', 'set'),
   ...named('service', 'uninstall'),
-  ...named('webhooks', 'replay rotate'),
+  ...named('webhooks', 'add set test remove replay rotate'),
+  ...named('watchers', 'add remove'),
   ...named('blackboard', 'set delete watch unwatch'),
   ...named('cron', 'add set remove run'),
   ...named('credentials', 'set bind unbind remove deny'),
@@ -159,8 +159,8 @@ beforeAll(async () => {
   await made('blackboard set notes/first 1')
   const job = await made('cron add writer 0_9_*_*_* --message Hello')
   ids['JOB'] = String(job['id'])
-  const hook = await mesh.call(webhookEndpoints.webhookCreate, { body: { name: 'ci', agent_id: 'writer' } })
-  ids['HOOK'] = webhookApi.webhookCreate.response.parse(hook.json()).webhook.id
+  const { webhook } = (await made('webhooks add writer ci')) as { webhook: { id: string } }
+  ids['HOOK'] = webhook.id
   ids['BACKUP'] = join(folder, 'fleet')
   await flotilla({ home: mesh.home }, 'backup', ids['BACKUP'], '--without-secrets')
 })

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { watchApi, watchEndpoints } from '@flotilla/protocol/watch-api'
@@ -87,4 +87,34 @@ it('a watched folder makes one run of each new file, also when the mesh is kille
   const { polls, watchers } = await show()
   process.stdout.write(`watching ${oldFiles} files: a look took ${watchers[0]?.look_ms} ms\n`)
   if (isSoak) expect(polls.skipped).toBe(0)
+})
+
+it('a person watches a folder from the terminal, and the rest of the file stays as it is', async () => {
+  const mesh = await startMeshForTest({})
+  await mesh.createWorker('scout')
+  const yaml = join(mesh.home, 'config', 'watchers.yaml')
+  const before = '# of another hand\nwatchers:\n'
+  const inbox = join(mesh.home, 'inbox')
+  await mkdir(inbox)
+  await writeFile(
+    yaml,
+    `${before}  - path: ${inbox}\n    pattern: "*.pdf"\n    agent: scout\n    message: A file\n`,
+  )
+  const add = ['watchers', 'add', 'scout', inbox, '--message', 'Read {filepath}']
+  expect(await flotilla(mesh, ...add, '--pattern', '*.csv', '--when', 'size_bytes > 0')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining(`${inbox}/*.csv is watched`),
+  })
+  expect((await flotilla(mesh, 'watchers')).out).toMatch(/\*\.pdf[\s\S]*\*\.csv/)
+  const several = await flotilla(mesh, 'watchers', 'remove', inbox)
+  expect(several).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("--pattern '*.pdf', --pattern '*.csv'"),
+  })
+  expect((await flotilla(mesh, 'watchers', 'remove', inbox, '--pattern', '*.pdf')).code).toBe(0)
+  expect((await flotilla(mesh, 'watchers', 'remove', '/nowhere')).err).toContain('/nowhere is not watched')
+  const text = await readFile(yaml, 'utf8')
+  expect(text).toContain('# of another hand')
+  expect(text).toContain('*.csv')
+  expect(text).not.toContain('*.pdf')
 })

@@ -63,6 +63,31 @@ const receipt = (reply: Reply) => webhookReceiptSchema.parse(reply.json())
 /** Runs a command as a person does. */
 const cli = (...line: string[]) => flotilla({ url: mesh.url, home: mesh.home }, ...line)
 
+it('a person makes a webhook in the terminal, and the printed lines send a signed event', async () => {
+  const made = await cli('webhooks', 'add', 'clerk', 'deploys', '--instructions', 'Note it.')
+  expect(made.err).toBe('')
+  expect(made).toMatchObject({ code: 0, out: expect.stringContaining('shown this once: whsec_') })
+  const [id] = /hook_\w+/.exec(made.out) ?? ['none']
+  const lines = /^SECRET=[\s\S]*--data-binary "\$BODY"$/m.exec(made.out)?.[0] ?? ''
+  const sent = await run('bash', ['-c', lines])
+  expect(JSON.parse(sent.stdout)).toMatchObject({ status: 'accepted', duplicate: false })
+
+  const tested = await cli('webhooks', 'test', id, '{"build": 7}')
+  const [tried] = /run_\w+/.exec(tested.err + tested.out) ?? ['none']
+  expect(await mesh.ended(tried)).toMatchObject({ origin: { kind: 'webhook' }, outcome: { text: words } })
+  expect(await cli('webhooks', 'test', id, '{build')).toMatchObject({ code: 1, err: /not JSON/ })
+
+  expect((await cli('webhooks', 'set', id, '--when', 'build > 9', '--accept-repeats')).code).toBe(0)
+  expect((await cli('webhooks', 'test', id, '{"build": 7}')).out).toMatch(/^The event is skipped: /)
+  expect((await cli('webhooks', 'set', id, '--when', '', '--off')).out).toMatch(/ is off\.$/m)
+  const listed = await mesh.call(webhookEndpoints.webhooks)
+  const hook = webhookApi.webhooks.response.parse(listed.json()).webhooks.find((one) => one.id === id)
+  expect(hook).toMatchObject({ when: null, enabled: false, repeats: 'accept', instructions: 'Note it.' })
+  expect((await cli('webhooks', 'set', id)).err).toMatch(/names nothing to change/)
+  expect((await cli('webhooks', 'remove', id)).out).toBe(`Removed ${id}.\n`)
+  expect((await cli('webhooks', 'list')).out).not.toContain('deploys')
+})
+
 describe('senders that nobody here wrote', () => {
   it('curl makes a hook and openssl signs; the answer comes before the agent’s, and has none of it', async () => {
     heedsLesson(23)

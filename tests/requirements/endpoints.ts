@@ -33,7 +33,7 @@ export const endpointsClauses = [
   { line: 173, id: 'endpoints:vnc:rejects-bearer', state: 'covered', by: 'browser', text: 'The VNC proxy rejects agent Bearer tokens.' },
   { line: 174, id: 'endpoints:auth-callback', state: 'outside', why: 'the auth-gate side-car serves it, not the engine', text: '`GET /__auth/callback` is the single sign-on callback, served by the external auth-gate sidecar and not by the engine.' },
   { line: 178, id: 'endpoints:webhook:no-mesh-endpoint', state: 'covered', by: 'webhook', text: 'There is no `/mesh/webhooks` endpoint.' },
-  { line: 178, id: 'endpoints:webhook:created-in-dashboard', state: 'covered', by: 'webhook', text: 'Webhooks are created only in the dashboard.' },
+  { line: 178, id: 'endpoints:webhook:created-in-dashboard', state: 'deviates', decision: 'docs/decisions/2026-11-30-create-webhooks-in-the-terminal-too.md', text: 'Webhooks are created only in the dashboard.' },
   { line: 179, id: 'endpoints:dashboard:requested-with', state: 'covered', by: 'dashboard', text: 'State-changing dashboard endpoints require the header `X-Requested-With`.' },
   { line: 180, id: 'endpoints:operator:fleet-metrics', state: 'deviates', decision: 'docs/decisions/2026-11-28-mark-deviations-from-the-specification.md', text: 'Fleet-wide metrics sit behind the operator-or-internal gate.' },
   { line: 180, id: 'endpoints:operator:agent-metrics', state: 'deviates', decision: 'docs/decisions/2026-11-28-mark-deviations-from-the-specification.md', text: 'Per-agent metrics sit behind the operator-or-internal gate.' },

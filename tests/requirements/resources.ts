@@ -98,7 +98,7 @@ export const resourcesClauses = [
   { line: 82, id: 'resources:cron-job:target-field', state: 'covered', by: 'cron', text: 'The field of a cron job that names the target agent is not shown.', decided: 'docs/reference/triggers.md#cron' },
   { line: 86, id: 'resources:webhook:hook-id', state: 'covered', by: 'webhook', text: 'A webhook is identified by the string `hook_id`.' },
   { line: 86, id: 'resources:webhook:secret', state: 'covered', by: 'webhook', text: 'A webhook may carry a secret for HMAC verification.' },
-  { line: 86, id: 'resources:webhook:created-in-dashboard', state: 'covered', by: 'webhook', text: 'A webhook is created only in the dashboard.' },
+  { line: 86, id: 'resources:webhook:created-in-dashboard', state: 'deviates', decision: 'docs/decisions/2026-11-30-create-webhooks-in-the-terminal-too.md', text: 'A webhook is created only in the dashboard.' },
   { line: 86, id: 'resources:webhook:dashboard-page', state: 'planned', by: 'dashboard', text: 'Webhooks are created under Settings, Integrations of the dashboard.' },
   { line: 88, id: 'resources:file-watcher:file', state: 'covered', by: 'watcher', text: 'File watchers stand in `config/watchers.yaml`.' },
   { line: 88, id: 'resources:file-watcher:top-level-key', state: 'covered', by: 'watcher', text: 'The top-level key of the watcher file is `watchers`, a list.' },

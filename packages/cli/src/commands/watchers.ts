@@ -8,6 +8,7 @@ import { wholeNumber } from '../number-argument.ts'
 import { oneLine } from '../terminal/color.ts'
 import { formatBytes, formatTime } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
+import { addWatcherChanges } from './watcher-changes.ts'
 
 const example = `
 Example of config/watchers.yaml in the home folder:
@@ -25,14 +26,20 @@ pattern that begins with one.`
 export function addWatchersCommand(program: Command, deps: CliDeps): void {
   const watchers = program
     .command('watchers')
-    .description('File watchers, configured in config/watchers.yaml, which is reloaded when it changes.')
-    .addHelpText('after', `${example}\n\n  $ flotilla watchers check\n  $ flotilla watchers list`)
+    .description(
+      'File watchers, stored in config/watchers.yaml, which you may also edit by hand; it is reloaded when it changes.',
+    )
+    .addHelpText(
+      'after',
+      `${example}\n\nThe same in one line:\n  $ flotilla watchers add analyst /srv/inbox --pattern "*.csv" --message "New file {filepath}. Summarize it."`,
+    )
   watchers
     .command('list', { isDefault: true })
     .summary('watchers and their state')
     .description('Lists the active watchers, how many files they know, and how many wait.')
     .addHelpText('after', '\nExample:\n  $ flotilla watchers list')
     .action(commandAction(deps, list))
+  addWatcherChanges(watchers, deps)
   watchers
     .command('check')
     .summary('read config/watchers.yaml and show what it matches')
@@ -58,9 +65,7 @@ async function list(context: CommandContext): Promise<void> {
     terminal.print(reply.broken, 'Until config/watchers.yaml is corrected, its last valid version applies.')
   }
   if (reply.watchers.length === 0) {
-    terminal.hint(
-      'No watchers yet. Configure them in config/watchers.yaml; flotilla watchers --help shows an example.',
-    )
+    terminal.hint('No watchers yet. Next: flotilla watchers add AGENT FOLDER --message "..."')
     return
   }
   const rows = reply.watchers.map((view) => [

@@ -1,5 +1,4 @@
-import { fillPath } from '@flotilla/protocol/endpoint'
-import { webhookEndpoints, webhookLimits } from '@flotilla/protocol/webhook-api'
+import { webhookLimits } from '@flotilla/protocol/webhook-api'
 import type { DeliveryView, WebhookView } from '@flotilla/protocol/webhook-api'
 import type { Command } from 'commander'
 import { commandAction, numberOption, operand } from '../command-action.ts'
@@ -9,33 +8,32 @@ import { wholeNumber } from '../number-argument.ts'
 import { oneLine } from '../terminal/color.ts'
 import { formatTime } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
+import { addWebhookChanges } from './webhook-changes.ts'
 
-const createHelp = `
-Webhooks are made and tested in the dashboard, not here: flotilla open, then Settings, Integrations. Or at its API:
-  $ curl http://127.0.0.1:8420${webhookEndpoints.webhookCreate.path} -H 'X-Requested-With: curl' \\
-      -H 'Content-Type: application/json' -d '{"name": "builds", "agent_id": "operator"}'
-
-The answer shows the secret once. A sender signs the raw body with it:
-  $ curl http://127.0.0.1:8420/webhook/hook/HOOK -H 'Content-Type: application/json' -d "$BODY" \\
-      -H "x-webhook-signature: $(printf %s "$BODY" | openssl dgst -sha256 -hmac "$SECRET" -hex | sed 's/.* //')"
-Standard Webhooks and GitHub (content type application/json) sign with the same secret.
-
-x-webhook-signature and GitHub sign the body alone: the same body again, whenever it comes and whatever id it bears, is
-a duplicate and makes no run. Where a sender means the same body again, let repetitions in:
-  $ curl -X PATCH http://127.0.0.1:8420${fillPath(webhookEndpoints.webhookChange.path, { id: 'HOOK' })} -H 'X-Requested-With: curl' \\
-      -H 'Content-Type: application/json' -d '{"repeats": "accept"}'`
+const repeatsHelp = `
+Standard Webhooks and GitHub (content type application/json) sign with the secret of the webhook too. GitHub and
+x-webhook-signature sign the body alone: the same body again, whenever it comes and whatever id it bears, is a duplicate
+and makes no run. Where a sender means the same body again: flotilla webhooks set HOOK --accept-repeats`
 
 export function addWebhooksCommand(program: Command, deps: CliDeps): void {
   const webhooks = program
     .command('webhooks')
-    .description('Shows webhooks and their deliveries, replays a delivery, and rotates secrets.')
-    .addHelpText('after', createHelp)
-    .addHelpText('after', '\nExample:\n  $ flotilla webhooks list')
+    .description(
+      'Webhooks give HTTP events of other systems to agents. Creates, tests and changes them, and shows what arrived.',
+    )
+    .addHelpText('after', repeatsHelp)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flotilla webhooks add scout builds --instructions "Say what broke, and who should look."
+  $ flotilla webhooks list`,
+    )
+  addWebhookChanges(webhooks, deps)
   webhooks
     .command('list', { isDefault: true })
     .summary('all webhooks')
     .description('Lists all webhooks with their recent deliveries. Secrets are never shown.')
-    .addHelpText('after', createHelp)
     .addHelpText('after', '\nExample:\n  $ flotilla webhooks list')
     .action(commandAction(deps, list))
   webhooks
@@ -75,9 +73,7 @@ async function list(context: CommandContext): Promise<void> {
   const reply = await (await context.mesh()).call('webhooks', { signal: context.signal })
   context.terminal.printJson(reply)
   if (reply.webhooks.length === 0) {
-    context.terminal.hint(
-      'No webhooks yet. Create one in the dashboard: flotilla open, then Settings, Integrations.',
-    )
+    context.terminal.hint('No webhooks yet. Next: flotilla webhooks add AGENT NAME')
     return
   }
   const titles = ['WEBHOOK', 'NAME', 'AGENT', 'SIGNED', 'ACCEPTED', 'SKIPPED', 'REFUSED', 'LAST'] as const

@@ -46,7 +46,7 @@ export type Action =
   | { readonly do: 'back-up' }
   /** View webhooks, replay deliveries and rotate secrets: people at the terminal or the dashboard. */
   | { readonly do: 'manage-webhooks' }
-  /** Create, change, test and delete webhooks: people at the dashboard or a client of its API. */
+  /** Create, change, test and delete webhooks: people at the terminal or the dashboard. */
   | { readonly do: 'make-webhooks' }
   /** Add, change and remove people and their tokens: an owner alone. */
   | { readonly do: 'manage-people' }

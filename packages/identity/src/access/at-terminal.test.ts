@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isAtDashboard, isAtTerminal, requireAtTerminal, requireOwner } from './at-terminal.ts'
+import { isAtTerminal, requireAtTerminal, requireOwner } from './at-terminal.ts'
 import type { Caller } from './caller.ts'
 
 const at = (channel: string): Caller => ({ kind: 'human', role: 'owner', channel })
@@ -12,19 +12,19 @@ const nobody: readonly Caller[] = [
 
 describe('where a person is', () => {
   test.each([
-    ['cli', true, false],
-    ['api', true, true],
-    ['dashboard', true, true],
+    ['cli', true],
+    ['api', true],
+    ['dashboard', true],
     // A chat message may contain another person's text.
-    ['telegram', false, false],
-    ['', false, false],
-  ])('on %s: at the terminal %o, at the dashboard %o', (channel, terminal, dashboard) => {
-    expect([isAtTerminal(at(channel)), isAtDashboard(at(channel))]).toEqual([terminal, dashboard])
+    ['telegram', false],
+    ['', false],
+  ])('on %s: at the terminal %o', (channel, terminal) => {
+    expect(isAtTerminal(at(channel))).toBe(terminal)
   })
 
   test('no agent, no program and not the mesh itself is a person there, whatever it is called', () => {
     for (const caller of nobody) {
-      expect([isAtTerminal(caller), isAtDashboard(caller)]).toEqual([false, false])
+      expect(isAtTerminal(caller)).toBe(false)
       expect(() => requireAtTerminal(caller, 'confirm it')).toThrow(
         expect.objectContaining({ code: 'human-only', detail: expect.stringContaining('confirm it') }),
       )

@@ -4,19 +4,11 @@ import type { Caller, HumanCaller } from './caller.ts'
 /** Channels on which a person sees what they decide: never a chat, whose text may come from another party. */
 const terminalChannels: readonly string[] = ['cli', 'api', 'dashboard']
 
-/** The dashboard, or a client that uses its API in the same way. */
-const dashboardChannels: readonly string[] = ['api', 'dashboard']
-
 export type PersonAtTerminal = HumanCaller
 
 /** Whether the caller is an owner on a terminal or on the dashboard. Pure. */
 export function isAtTerminal(caller: Caller): caller is PersonAtTerminal {
   return caller.kind === 'human' && caller.role === 'owner' && terminalChannels.includes(caller.channel)
-}
-
-/** Whether the caller is an owner at the dashboard: neither the command line nor a chat. Pure. */
-export function isAtDashboard(caller: Caller): boolean {
-  return caller.kind === 'human' && caller.role === 'owner' && dashboardChannels.includes(caller.channel)
 }
 
 /**

@@ -89,7 +89,7 @@ describe('who needs no record', () => {
     [
       'the owner at the command line',
       { kind: 'human', role: 'owner', channel: 'cli' },
-      [...owner, 'manage-webhooks'],
+      [...owner, 'manage-webhooks', 'make-webhooks'],
     ],
     ['a person in a chat', { kind: 'human', role: 'owner', channel: 'telegram' }, owner],
     ['a program of this machine', { kind: 'internal' }, ['back-up']],

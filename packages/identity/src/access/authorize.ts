@@ -2,7 +2,7 @@ import { operatorAgentId } from '@flotilla/protocol/ids'
 import { wireLimits } from '@flotilla/protocol/limits'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { Action, Decision } from './action.ts'
-import { isAtDashboard, isAtTerminal } from './at-terminal.ts'
+import { isAtTerminal } from './at-terminal.ts'
 import type { Caller } from './caller.ts'
 import { authorizeByRole, byRoute } from './role-decision.ts'
 import { byBrowserAction, byFlag, byList, byName, denied } from './field-decisions.ts'
@@ -65,13 +65,10 @@ function authorizePeople(caller: Exclude<Caller, { kind: 'agent' }>, action: Act
     case 'pause-work':
       return caller.kind === 'human' ? allowed : denied('only the owner of the fleet can do this', null)
     case 'manage-webhooks':
+    case 'make-webhooks':
       return isAtTerminal(caller)
         ? allowed
-        : denied('only a person at the terminal or the dashboard can change webhooks', null)
-    case 'make-webhooks':
-      return isAtDashboard(caller)
-        ? allowed
-        : denied('webhooks can only be created and changed in the dashboard or with its API', null)
+        : denied('only a person at the terminal or the dashboard can create and change webhooks', null)
     case 'call-api':
     case 'use-credential':
     case 'request-credential':
@@ -192,7 +189,7 @@ function authorizeByRecord(record: PermissionRecord, agentId: string, action: Ac
       return denied('only people may read the data of other agents', null)
     case 'manage-webhooks':
     case 'make-webhooks':
-      return denied('only a person in the dashboard may create webhooks', null)
+      return denied('only a person at the terminal or the dashboard can create webhooks', null)
     case 'list-agents':
       return allowed
     case 'act-for-self':

@@ -1,7 +1,7 @@
 import type { WebhookView } from '@flotilla/protocol/webhook-api'
 import { CopyButton } from '../../design/copy-button.tsx'
 import { Code } from '../../design/parts.tsx'
-import { signedExample } from './signed-event.ts'
+import { signedExample } from '@flotilla/protocol/signed-event'
 
 /** A command line that sends a signed event, to copy. The secret is in it only while the page shows the secret. */
 export function SignedExample({

@@ -1,4 +1,4 @@
-/** The text in place of a secret that the page does not know. */
+/** The text in place of a secret that is not known any more: it is shown once. */
 const unknownSecret = 'the secret of the webhook'
 
 /** Returns the lines of a shell that send a signed event. Pure. */
