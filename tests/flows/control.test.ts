@@ -119,6 +119,8 @@ describe('permissions through the people’s API', () => {
 
     const unknown = await flotilla('permissions', 'explain', 'edited', 'fly')
     expect(unknown.err).toContain('spend-from-wallet')
+    const mistyped = await flotilla('permissions', 'explain', 'edited', 'write-blackbord', 'notes/x')
+    expect(mistyped.err).toContain('there is no action write-blackbord; did you mean write-blackboard?')
   })
 
   it('permissions through the people’s API say what the guard says, also when the file is broken', async () => {

@@ -25,7 +25,7 @@ it('a model without a price is refused with the command that sets it, and costs 
   const unknown = await flotilla(at, 'models', 'price', 'mina/large', '--input', '1', '--output', '5')
   expect([unknown.code, unknown.err]).toMatchObject([
     1,
-    expect.stringContaining('there is no provider mina: did you mean mine?'),
+    expect.stringContaining('there is no provider mina; did you mean mine?'),
   ])
   const unused = await flotilla(at, 'models', 'price', 'mine/larg', '--input', '1', '--output', '5')
   expect(unused.out + unused.err).toContain('No agent uses mine/larg')

@@ -28,7 +28,7 @@ describe('a name that no agent has', () => {
     expect(code).not.toBe(0)
     expect(out).toBe('')
     expect(err).toContain('unknown-agent')
-    expect(err).toContain('Did you mean worker?')
+    expect(err).toContain('did you mean worker?')
     expect((await mesh.runs()).length).toBe(before)
   })
 

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { Problem } from '@flotilla/protocol/problem'
 import type { AgentRegistry, Agents, FleetConnection } from '@flotilla/fleet/agents'
 import type { OpenCredentials } from '@flotilla/egress/credentials'
 import type { Egress } from '@flotilla/egress/egress'
@@ -39,7 +38,7 @@ export type LoadedBrowsers = ReturnType<typeof createBrowsers>
 export interface BrowserDeps {
   readonly runtime: Pick<SandboxRuntime, 'browsers' | 'onEngineBack'>
   readonly agents: Pick<Agents, 'meshIdentity'> & {
-    readonly registry: Pick<AgentRegistry, 'find' | 'list' | 'isArchived'>
+    readonly registry: Pick<AgentRegistry, 'find' | 'require' | 'list' | 'isArchived'>
     readonly connection: Pick<FleetConnection, 'reach'>
   }
   readonly runs: Pick<Runs, 'delivery' | 'holdLease'>
@@ -92,7 +91,7 @@ export function createBrowsers(kernel: WorkKernel, needs: BrowserDeps) {
       if (handOver !== null) handOvers.end(handOver, { how: 'lost', page: null, by: 'system' })
     },
   })
-  const requireAgent = requireAgentIn(agents)
+  const requireAgent = (agentId: string) => void agents.require(agentId)
   const control = createControlBrowser({
     ...kernel,
     sessions,
@@ -223,12 +222,5 @@ export function createBrowsers(kernel: WorkKernel, needs: BrowserDeps) {
       await closeAll()
       await browsers.proxy.close()
     },
-  }
-}
-
-function requireAgentIn({ find }: Pick<AgentRegistry, 'find'>): (agentId: string) => void {
-  return (agentId) => {
-    if (find(agentId) === null)
-      throw new Problem('unknown-agent', { detail: `no agent has the id ${agentId.slice(0, 64)}` })
   }
 }

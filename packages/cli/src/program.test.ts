@@ -146,6 +146,9 @@ it('the program names its own word where another program has another', async () 
   expect((await run('stauts')).err).toContain('Did you mean status?')
   expect((await run('cron', 'ad')).err).toContain('Did you mean add?')
   expect((await run('status', '--jsno')).err).toContain('Did you mean --json?')
+  expect((await run('costs', '--by', 'modle')).err).toContain('Did you mean model?')
+  expect((await run('completion', 'bsah')).err).toContain('Did you mean bash?')
+  expect((await run('completion', 'tcsh-of-old')).err).not.toContain('Did you mean')
 })
 
 describe('a noun without a verb', () => {
@@ -185,7 +188,7 @@ describe('operands of chat', () => {
   })
 
   it('a first word that resembles the id of an agent is refused, and costs no model call', () => {
-    expect(() => readChatOperands(['audtior', 'how many?'], ['auditor'])).toThrow('Did you mean auditor?')
+    expect(() => readChatOperands(['audtior', 'how many?'], ['auditor'])).toThrow('did you mean auditor?')
   })
 })
 

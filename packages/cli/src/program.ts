@@ -6,6 +6,7 @@ import { helpColumns } from './help-width.ts'
 import { wholeNumber } from './number-argument.ts'
 import { helpAsTyped } from './terminal/typed-command.ts'
 import { nameOurWord, refuseUnknownVerbs } from './refuse-unknown-verbs.ts'
+import { suggestChoices } from './suggest-choice.ts'
 
 /** Global options whose next word is their value, and so is not the name of a command. */
 const takesWord: readonly string[] = ['--home', '--port', '--url']
@@ -51,6 +52,7 @@ async function programOf(deps: CliDeps, isWanted: (names: readonly string[]) => 
     }
   }
   refuseUnknownVerbs(program)
+  suggestChoices(program)
   return program
 }
 

@@ -1,12 +1,11 @@
 import type { MeshClient } from '@flotilla/client/mesh-client'
 import { operatorAgentId } from '@flotilla/protocol/ids'
-import { nearestNames } from '@flotilla/protocol/nearest-name'
+import { describeMissingAgent } from '@flotilla/protocol/no-such-agent'
 import { CommandFailed } from './command-failed.ts'
 import type { CommandContext } from './context.ts'
 import { exitCodes } from './exit-codes.ts'
 import { oneLine } from './terminal/color.ts'
 
-const namesMax = 3
 const nameColumnsMax = 64
 
 /** Rejects with CommandFailed and similar names if no agent has this name. The operator always exists. */
@@ -19,9 +18,8 @@ export async function requireAgent(
   const { agents } = await client.call('status', { signal })
   const ids = agents.map(({ id }) => id)
   if (ids.includes(agentId)) return
-  const nearest = nearestNames(agentId, [...new Set([...ids, operatorAgentId])], namesMax)
   throw new CommandFailed('unknown-agent', {
-    detail: `There is no agent “${oneLine(agentId, nameColumnsMax)}”. The nearest names are ${nearest.join(', ')}.`,
+    detail: describeMissingAgent(oneLine(agentId, nameColumnsMax), [...new Set([...ids, operatorAgentId])]),
     repair:
       'List the agents with flotilla agents. To talk to an agent, name it first: flotilla chat operator "...".',
     exitCode: exitCodes.usage,

@@ -35,3 +35,17 @@ function editsBetween(left: string, right: string): number {
   }
   return row[right.length] ?? 0
 }
+
+/** How many known names a hint lists if none of them is similar. */
+const listedMax = 10
+
+/**
+ * Completes an error about an unknown name: suggests the name that was most likely meant, else lists the known names
+ * after the words in `listed`, such as “the agents are”. Pure.
+ */
+export function hintOfName(name: string, known: readonly string[], listed: string): string {
+  const near = nearestName(name, known)
+  if (near !== null) return `did you mean ${near}?`
+  const more = known.length > listedMax ? ` and ${known.length - listedMax} more` : ''
+  return `${listed} ${known.length === 0 ? 'none' : known.slice(0, listedMax).join(', ')}${more}`
+}

@@ -1,3 +1,4 @@
+import { missingAgent } from './missing-agent.ts'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -88,6 +89,7 @@ export async function aBrowserHarness({
     agents: {
       registry: {
         find: (id) => (records.has(id) ? ({} as never) : null),
+        require: (id) => (records.has(id) ? ({} as never) : missingAgent(id)),
         list: () => [],
         isArchived: (id) => archived.has(id),
       },

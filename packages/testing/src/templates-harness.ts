@@ -87,7 +87,7 @@ export async function aTemplatesHarness() {
     newId: ids,
     database: fleetHarness.database,
     table: createBlackboardWatchTable(fleetHarness.database),
-    agentExists: (agentId) => fleetHarness.fleet.registry.find(agentId) !== null,
+    requireAgent: (agentId) => void fleetHarness.fleet.registry.require(agentId),
     heldBecause: () => null,
   })
   const fileWatches = createFileWatches({

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import type { WalletHalt } from '@flotilla/protocol/wallet-api'
 import type { PermissionStore } from '@flotilla/identity/access'
 import type { Agents } from '@flotilla/fleet/agents'
-import { noSuchAgent } from '@flotilla/fleet/agents'
 import type { CheckEffect } from '@flotilla/identity/policy'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
 import type { Vault } from '@flotilla/egress/credentials'
@@ -42,14 +41,7 @@ export async function createWallet(kernel: FleetKernel, needs: WalletDeps) {
     seed,
     table,
     randomBytes,
-    requireAgent: (agentId) => {
-      if (agents.find(agentId) === null) {
-        throw noSuchAgent(
-          agentId,
-          agents.list().map(({ id }) => id),
-        )
-      }
-    },
+    requireAgent: (agentId) => void agents.require(agentId),
   })
   const chains = createWalletChains(kernel, { egress, vault, seed, table })
   const readBalances = createReadBalances({

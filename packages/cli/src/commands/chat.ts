@@ -3,6 +3,7 @@ import { terminalSession } from '@flotilla/protocol/chat-history'
 import { agentIdSchema, operatorAgentId } from '@flotilla/protocol/ids'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { nearestName } from '@flotilla/protocol/nearest-name'
+import { describeMissingAgent } from '@flotilla/protocol/no-such-agent'
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunView } from '@flotilla/protocol/run'
 import type { Command } from 'commander'
@@ -123,7 +124,7 @@ export function readChatOperands(
   const readsInput = rest.length === 1 && rest[0] === '-'
   if (meant === null && !readsInput) return { agentId: operatorAgentId, message: operands.join(' ') }
   throw new CommandFailed('unknown-agent', {
-    detail: `There is no agent “${oneLine(first, nameColumnsMax)}”.${meant === null ? '' : ` Did you mean ${meant}?`}`,
+    detail: describeMissingAgent(oneLine(first, nameColumnsMax), known),
     repair:
       'List the agents with flotilla agents. To send the word to the operator: flotilla chat operator "...".',
     exitCode: exitCodes.usage,

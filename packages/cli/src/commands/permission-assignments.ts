@@ -1,3 +1,4 @@
+import { hintOfName } from '@flotilla/protocol/nearest-name'
 import type { PermissionChange } from '@flotilla/protocol/agent-edit'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { permissionFields, permissionRecordSchema } from '@flotilla/protocol/permission-record'
@@ -18,7 +19,7 @@ export function parseAssignments(words: readonly string[]): PermissionChange {
   for (const word of words) {
     const [, field = '', operator = '', text = ''] = form.exec(word) ?? []
     if (field === '') throw refused(`${word} is not of the form field=value, field+=entry or field-=entry.`)
-    if (!Object.hasOwn(permissionFields, field)) throw refused(`There is no permission ${field}.`)
+    if (!Object.hasOwn(permissionFields, field)) throw unknownField(field)
     if (operator === '=') change.set[field] = valueOf(field, text)
     else if (!isList(field)) throw refused(`${field} is not a list: set it with ${field}=value.`)
     else {
@@ -42,6 +43,11 @@ function valueOf(field: string, text: string): JsonValue {
   throw refused(
     `${field} takes ${typeof Reflect.get(empty, field) === 'number' ? 'a number' : 'true or false'}.`,
   )
+}
+
+function unknownField(field: string): CommandFailed {
+  const hint = hintOfName(field, Object.keys(permissionFields), 'the fields are')
+  return refused(`There is no permission ${field}; ${hint}`)
 }
 
 function isList(field: string): boolean {

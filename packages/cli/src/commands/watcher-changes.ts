@@ -1,4 +1,4 @@
-import type { WatcherFields } from '@flotilla/protocol/watch-api'
+import type { WatcherFields, WatchView } from '@flotilla/protocol/watch-api'
 import type { Command } from 'commander'
 import { commandAction, operand, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
@@ -61,11 +61,7 @@ async function remove(context: CommandContext, line: CommandLine): Promise<void>
     (watch) => watch.path === folder && (pattern === undefined || watch.pattern === pattern),
   )
   const [one] = meant
-  if (one === undefined || meant.length > 1)
-    throw unclear(
-      folder,
-      meant.map((watch) => watch.pattern),
-    )
+  if (one === undefined || meant.length > 1) throw unclear(folder, meant)
   const { path, agent, message, when } = one
   const before = { path, pattern: one.pattern, agent, message, when }
   const reply = await client.call('watcherChange', { body: { before, after: null }, signal })
@@ -73,15 +69,19 @@ async function remove(context: CommandContext, line: CommandLine): Promise<void>
   terminal.print(`${oneLine(`${path}/${one.pattern}`, shownMaxChars)} is no longer watched.`)
 }
 
-function unclear(folder: string, patterns: readonly string[]): CommandFailed {
+function unclear(folder: string, meant: readonly Pick<WatchView, 'pattern' | 'line'>[]): CommandFailed {
   const shown = oneLine(folder, shownMaxChars)
-  if (patterns.length === 0)
+  if (meant.length === 0)
     return new CommandFailed('not-found', {
       detail: `${shown} is not watched.`,
       repair: 'List the watchers with flotilla watchers.',
     })
+  const patterns = [...new Set(meant.map(({ pattern }) => pattern))]
   return new CommandFailed('bad-parameters', {
     detail: `${shown} has several watchers.`,
-    repair: `Name one: ${patterns.map((pattern) => `--pattern '${pattern}'`).join(', ')}.`,
+    repair:
+      patterns.length > 1
+        ? `Name one: ${patterns.map((pattern) => `--pattern '${pattern}'`).join(', ')}.`
+        : `Remove one in config/watchers.yaml: lines ${meant.map(({ line }) => line).join(', ')}.`,
   })
 }

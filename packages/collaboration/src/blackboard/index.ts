@@ -24,6 +24,8 @@ interface Needs {
 
 interface BlackboardAgents {
   find(agentId: string): { readonly project: string | null } | null
+  /** Problem `unknown-agent`. */
+  require(agentId: string): unknown
   list(): readonly { readonly id: string }[]
 }
 
@@ -43,7 +45,7 @@ export function blackboardModule(
   const watches = createBlackboardWatches({
     ...kernel,
     table,
-    agentExists: (agentId) => agents.find(agentId) !== null,
+    requireAgent: (agentId) => void agents.require(agentId),
     heldBecause: watchers.heldBecause,
   })
   const blackboard = createBlackboard({

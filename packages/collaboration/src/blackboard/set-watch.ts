@@ -40,7 +40,8 @@ export function createBlackboardWatches(deps: {
   readonly database: Database
   readonly table: BlackboardWatchTable
   readonly guard: Guard
-  readonly agentExists: (agentId: string) => boolean
+  /** Problem `unknown-agent`. */
+  readonly requireAgent: (agentId: string) => void
   /** Returns the reason why changes of a watch are not delivered now; null if they are delivered. */
   readonly heldBecause: (watchId: string) => string | null
   readonly journal: Journal
@@ -76,7 +77,7 @@ export function createBlackboardWatches(deps: {
     // For other keys each change is checked when it is delivered. Keys of a project cannot even be watched from
     // outside.
     if (projectOfName(pattern) !== null) guard(caller, { do: 'read-blackboard', key: pattern })
-    if (!deps.agentExists(agentId)) throw new Problem('unknown-agent')
+    deps.requireAgent(agentId)
     const known = table.all().find((watch) => watch.agent_id === agentId && watch.pattern === pattern)
     if (tell === 'off' && !known) {
       throw new Problem('not-found', { detail: `${agentId} does not watch ${pattern}` })

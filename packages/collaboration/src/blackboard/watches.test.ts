@@ -43,7 +43,9 @@ async function aBoard(before?: LedgerHarness) {
       if (action.do === 'read-blackboard' && action.key.startsWith('projects/')) throw new Problem('denied')
       if (caller.kind === 'agent' && action.do !== 'act-for-self') throw new Problem('denied')
     },
-    agentExists: (agentId) => agentId !== 'nobody',
+    requireAgent: (agentId) => {
+      if (agentId === 'nobody') throw new Problem('unknown-agent')
+    },
     heldBecause: watchers.heldBecause,
   })
   const board = createBlackboard({

@@ -1,3 +1,4 @@
+import { missingAgent } from '../../../testing/src/missing-agent.ts'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -82,6 +83,7 @@ async function aHarness({ mayDropBudget = true } = {}) {
   const agents = {
     registry: {
       find: (id: string) => rows.get(id) ?? null,
+      require: (id: string) => rows.get(id) ?? missingAgent(id),
       list: () => [...rows.values()],
     },
     briefing: { refreshBriefings: async () => {} },

@@ -12,11 +12,17 @@ import type { Database } from '@flotilla/foundation/storage'
 import { noSuchProject } from './project-table.ts'
 import type { ProjectRow, ProjectTable } from './project-table.ts'
 
+interface ProjectAgent {
+  readonly id: string
+  readonly role: string
+  readonly project: string | null
+}
+
 export interface ProjectAgents {
-  find(
-    agentId: string,
-  ): { readonly id: string; readonly role: string; readonly project: string | null } | null
-  list(): readonly { readonly id: string; readonly role: string; readonly project: string | null }[]
+  find(agentId: string): ProjectAgent | null
+  /** Problem `unknown-agent`. */
+  require(agentId: string): ProjectAgent
+  list(): readonly ProjectAgent[]
 }
 
 export interface ManageProjectDeps {
@@ -63,7 +69,7 @@ export function createManageProject(deps: ManageProjectDeps): ManageProject {
         case 'remove_members':
           requireInUse(requireProject(table, name))
           for (const agentId of agents) {
-            if (requireAgent(deps, agentId).project === name) deps.setAgentProject(caller, agentId, null)
+            if (deps.agents.require(agentId).project === name) deps.setAgentProject(caller, agentId, null)
           }
           return []
       }
@@ -102,7 +108,7 @@ function addMembers(
     })
   }
   for (const agentId of agents) {
-    if (requireAgent(deps, agentId).project !== name) deps.setAgentProject(caller, agentId, name)
+    if (deps.agents.require(agentId).project !== name) deps.setAgentProject(caller, agentId, name)
   }
   // The result includes spawned agents, which move with their parents although the caller did not name them.
   return before.flatMap(({ id, project: from }) => {
@@ -225,12 +231,6 @@ export function requireInUse(row: ProjectRow): void {
   throw new Problem('conflict', {
     detail: `project ${row.name} is archived; unarchive it first: flotilla projects unarchive NAME`,
   })
-}
-
-function requireAgent({ agents }: ManageProjectDeps, agentId: string) {
-  const agent = agents.find(agentId)
-  if (!agent) throw new Problem('unknown-agent', { detail: `no agent has the id ${agentId}` })
-  return agent
 }
 
 function recordChange(

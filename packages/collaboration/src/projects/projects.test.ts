@@ -1,3 +1,4 @@
+import { missingAgent } from '../../../testing/src/missing-agent.ts'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
@@ -56,7 +57,11 @@ function aHarness(records: Record<string, Partial<PermissionRecord>> = {}) {
     decide,
     journal: { append: () => {} },
     events: bus,
-    agents: { find: (id) => rows.get(id) ?? null, list: () => [...rows.values()] },
+    agents: {
+      find: (id) => rows.get(id) ?? null,
+      require: (id) => rows.get(id) ?? missingAgent(id),
+      list: () => [...rows.values()],
+    },
     setAgentProject: (_caller, agentId, project) => {
       const row = rows.get(agentId)
       if (row) row.project = project

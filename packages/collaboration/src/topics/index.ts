@@ -10,7 +10,7 @@ export type { Topics, UnreadSummary } from './topics.ts'
 /** Wires the module for signals to subscribed agents. */
 export function topicsModule(
   kernel: CollaborationKernel,
-  needs: { readonly agents: { readonly registry: { find(agentId: string): unknown } } },
+  needs: { readonly agents: { readonly registry: { require(agentId: string): unknown } } },
 ): MeshModule<Topics> {
   const topics = createTopics(kernel)
   kernel.workEvents.runSettled.subscribe(topics.runSettled)

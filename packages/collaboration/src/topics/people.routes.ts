@@ -1,4 +1,3 @@
-import { Problem } from '@flotilla/protocol/problem'
 import { topicHumanApi as api, topicHumanEndpoints as endpoints } from '@flotilla/protocol/topics-api'
 import type { PeopleSurface } from '@flotilla/identity/http'
 import { signalView } from './signal-view.ts'
@@ -6,7 +5,7 @@ import type { Topics } from './topics.ts'
 
 export function topicPeopleRoutes(
   { bind }: PeopleSurface,
-  { topics, agents }: { readonly topics: Topics; readonly agents: { find(agentId: string): unknown } },
+  { topics, agents }: { readonly topics: Topics; readonly agents: { require(agentId: string): unknown } },
 ): void {
   bind(endpoints.topicsView, api.topicsView, ({ caller }) => ({
     topics: topics.view(caller).map(({ lastAt, ...topic }) => ({ ...topic, last_at: lastAt })),
@@ -17,7 +16,7 @@ export function topicPeopleRoutes(
   })
   bind(endpoints.signalsOf, api.signalsOf, ({ caller, params }) => {
     const { topics: names, unread, signals } = topics.viewOf(caller, params.id)
-    if (!agents.find(params.id)) throw new Problem('unknown-agent')
+    agents.require(params.id)
     return { topics: names, unread, signals: signals.map(signalView) }
   })
 }

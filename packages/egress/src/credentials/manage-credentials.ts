@@ -1,3 +1,4 @@
+import { hintOfName } from '@flotilla/protocol/nearest-name'
 import { isIP } from 'node:net'
 import type { CredentialView } from '@flotilla/protocol/vault-api'
 import { Problem } from '@flotilla/protocol/problem'
@@ -66,8 +67,9 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
   function required(name: string): Secret {
     const secret = vault.agentTier(name)
     if (secret) return secret
+    const known = vault.names().agent
     throw new Problem('not-found', {
-      detail: `no credential has the name ${name}; flotilla credentials list shows all`,
+      detail: `there is no credential ${name}; ${hintOfName(name, known, 'the credentials are')}`,
     })
   }
 

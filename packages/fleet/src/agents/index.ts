@@ -41,7 +41,6 @@ export { defaultBudget } from './administration/create-agent.ts'
 export type { NewAgent, RequireModel } from './administration/create-agent.ts'
 export type { AgentRewrite, WriteAgents } from './administration/write-agents.ts'
 export type { McpServerTable } from './registry/mcp-server-table.ts'
-export { noSuchAgent } from './registry/no-such-agent.ts'
 export { operatorStaysWords } from './registry/operator-stays.ts'
 export type { WorkspaceFiles } from './workspace-files.ts'
 

@@ -1,3 +1,4 @@
+import { missingAgent } from '../../../testing/src/missing-agent.ts'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
 import { authorize } from '../../../identity/src/access/index.ts'
@@ -16,7 +17,7 @@ function aServer() {
     journal: { append: (entry) => void written.push(entry) },
     runtime: { logs: async () => 'one\ntwo\n' },
     fleet: {
-      find: () => null,
+      require: missingAgent,
       requireWorking: () => {},
       reach: async (agentId) => {
         requests.push(agentId)

@@ -28,7 +28,7 @@ export function createKeptThings(deps: {
   readonly guard: Guard
   readonly journal: Journal
   readonly runtime: Pick<SandboxRuntime, 'logs'>
-  readonly fleet: Pick<AgentRegistry, 'find' | 'requireWorking'> & Pick<FleetConnection, 'reach'>
+  readonly fleet: Pick<AgentRegistry, 'require' | 'requireWorking'> & Pick<FleetConnection, 'reach'>
 }) {
   const { guard, journal, runtime, fleet } = deps
 
@@ -131,7 +131,7 @@ export function createKeptThings(deps: {
     /** Returns log lines without starting the agent, because an ended sandbox has a log too. */
     logs: async (caller: Caller, agentId: string, lines: number) => {
       guard(caller, { do: 'view-fleet' })
-      if (!fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
+      fleet.require(agentId)
       return { lines: lastLines(await runtime.logs(agentId, logMaxBytes), lines) }
     },
   }

@@ -1,7 +1,6 @@
 import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
 import { isRemote, shownAddress } from '@flotilla/protocol/mcp-servers'
 import type { McpServer } from '@flotilla/protocol/mcp-servers'
-import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import type { FleetEvents } from '../events/index.ts'
@@ -19,7 +18,7 @@ const askMaxMs = 5000
 export function createListMcpServers(deps: {
   readonly guard: Guard
   readonly log: Log
-  readonly fleet: Pick<AgentRegistry, 'find' | 'mcpServers'> & Pick<FleetConnection, 'connectIfRunning'>
+  readonly fleet: Pick<AgentRegistry, 'require' | 'mcpServers'> & Pick<FleetConnection, 'connectIfRunning'>
   readonly fleetEvents: Pick<FleetEvents, 'outboundDoubts'>
 }) {
   const { guard, log, fleet } = deps
@@ -40,7 +39,7 @@ export function createListMcpServers(deps: {
   return async (caller: Caller, agentId: string) => {
     // Among people, only owners may see the servers' configuration.
     guard(caller, { do: caller.kind === 'human' ? 'manage-fleet' : 'view-fleet' })
-    if (!fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
+    fleet.require(agentId)
     const configured = Object.entries(fleet.mcpServers.of(agentId))
     const statuses = configured.length === 0 ? [] : await statusesFrom(agentId)
     const statusOf = (name: string) => statuses.find((status) => status.name === name)

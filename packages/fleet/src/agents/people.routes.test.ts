@@ -23,7 +23,7 @@ function aServer(logs: () => Promise<string> = async () => '') {
     journal: { append: () => {} },
     runtime: { logs },
     fleet: {
-      find: () => ({}) as never,
+      require: () => ({}) as never,
       requireWorking: () => {},
       reach: async () => {
         throw new Problem('agent-unavailable')

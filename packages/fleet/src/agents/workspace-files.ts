@@ -17,7 +17,7 @@ export interface WorkspaceFiles {
 
 export function createWorkspaceFiles(deps: {
   readonly guard: Guard
-  readonly fleet: Pick<AgentRegistry, 'find'> & Pick<FleetConnection, 'reach'>
+  readonly fleet: Pick<AgentRegistry, 'require'> & Pick<FleetConnection, 'reach'>
 }): WorkspaceFiles {
   const { guard, fleet } = deps
   return {
@@ -30,7 +30,7 @@ export function createWorkspaceFiles(deps: {
     },
     read: async (caller, agentId, file) => {
       guard(caller, { do: 'view-fleet' })
-      if (!fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
+      fleet.require(agentId)
       if (!findWorkspaceFile(file))
         throw new Problem('not-found', {
           detail: 'no workspace file has this name; flotilla edit --help lists them',

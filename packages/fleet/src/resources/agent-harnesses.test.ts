@@ -1,3 +1,4 @@
+import { missingAgent } from '../../../testing/src/missing-agent.ts'
 import { harnessPackages } from '@flotilla/protocol/agent-harness'
 import type { PackageList } from '@flotilla/protocol/agent-packages'
 import type { Harness } from '@flotilla/protocol/harness'
@@ -37,7 +38,9 @@ function harnessed(set: OfRoot = {}) {
       },
     },
     identityEvents,
-    registry: { find: (id: string) => (id === 'ghost' ? undefined : { id, kind: 'worker' }) as never },
+    registry: {
+      require: (id: string) => (id === 'ghost' ? missingAgent(id) : { id, kind: 'worker' }) as never,
+    },
   })
   return { harnesses, rows, ofRoot: () => ofRoot }
 }

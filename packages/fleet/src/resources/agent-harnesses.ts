@@ -33,13 +33,12 @@ export function createAgentHarnesses(deps: {
   readonly journal: Journal
   readonly identityEvents: Pick<IdentityEvents, 'makersOf'>
   readonly settingsFile: Pick<SettingsFile, 'current' | 'editAll'>
-  readonly registry: Pick<AgentRegistry, 'find'>
+  readonly registry: Pick<AgentRegistry, 'require'>
 }): AgentHarnesses {
   const { guard, journal, identityEvents, settingsFile, registry } = deps
 
   function viewOf(agentId: string): AgentHarnessView {
-    if (!registry.find(agentId))
-      throw new Problem('unknown-agent', { detail: `there is no agent ${agentId.slice(0, 64)}` })
+    registry.require(agentId)
     const root = rootOf(identityEvents, agentId)
     const { harness = null } = agentSettingsOf(settingsFile.current(), root)
     return { agent_id: agentId, set_at: root, harness }

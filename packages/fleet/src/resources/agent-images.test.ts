@@ -1,3 +1,4 @@
+import { missingAgent } from '../../../testing/src/missing-agent.ts'
 import { Problem } from '@flotilla/protocol/problem'
 import { expect, test } from 'vitest'
 import type { Caller, HumanCaller } from '../../../identity/src/access/index.ts'
@@ -34,7 +35,9 @@ function imaged(
     },
     fleetEvents,
     identityEvents,
-    registry: { find: (id: string) => (id === 'ghost' ? undefined : { id, kind: 'worker' }) as never },
+    registry: {
+      require: (id: string) => (id === 'ghost' ? missingAgent(id) : { id, kind: 'worker' }) as never,
+    },
     packages: {
       listOf: (id) => ({ apt: id === 'packed' ? ['jq'] : [], npm: [], pip: [] }),
       ownImage: async (reference, signal) => {

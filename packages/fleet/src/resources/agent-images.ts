@@ -35,7 +35,7 @@ export function createAgentImages(deps: {
   readonly fleetEvents: Pick<FleetEvents, 'agentDeleted'>
   readonly identityEvents: Pick<IdentityEvents, 'makersOf'>
   readonly settingsFile: Pick<SettingsFile, 'current' | 'editAll'>
-  readonly registry: Pick<AgentRegistry, 'find'>
+  readonly registry: Pick<AgentRegistry, 'require'>
   readonly packages: Pick<AgentPackages, 'listOf' | 'ownImage'>
 }): AgentImages {
   const { guard, journal, fleetEvents, identityEvents, settingsFile, registry, packages } = deps
@@ -43,7 +43,7 @@ export function createAgentImages(deps: {
   /** The images that are being made for agents; aborted when the agent is deleted. */
   const waiting = new Set<{ readonly agentId: string; readonly deleted: AbortController }>()
   fleetEvents.agentDeleted.subscribe((agentId) => {
-    for (const wait of waiting) if (wait.agentId === agentId) wait.deleted.abort(unknown(agentId))
+    for (const wait of waiting) if (wait.agentId === agentId) wait.deleted.abort(deletedMeanwhile(agentId))
   })
 
   async function tested(agentId: string, image: string, signal: AbortSignal | undefined): Promise<void> {
@@ -61,7 +61,7 @@ export function createAgentImages(deps: {
   }
 
   function viewOf(agentId: string): AgentImageView {
-    if (!registry.find(agentId)) throw unknown(agentId)
+    registry.require(agentId)
     const root = rootOf(identityEvents, agentId)
     return {
       agent_id: agentId,
@@ -115,6 +115,6 @@ export function createAgentImages(deps: {
   }
 }
 
-function unknown(agentId: string): Problem {
-  return new Problem('unknown-agent', { detail: `there is no agent ${agentId.slice(0, 64)}` })
+function deletedMeanwhile(agentId: string): Problem {
+  return new Problem('unknown-agent', { detail: `agent ${agentId} was deleted while its image was made` })
 }

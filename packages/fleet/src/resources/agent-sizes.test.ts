@@ -1,3 +1,4 @@
+import { missingAgent } from '../../../testing/src/missing-agent.ts'
 import { agentSettingsSchema } from '@flotilla/foundation/config'
 import { agentSizeBounds, agentSizeNames, agentSizeSchema } from '@flotilla/protocol/agent-size'
 import type { AgentSizeSet } from '@flotilla/protocol/agent-size'
@@ -29,7 +30,9 @@ function sized(set?: AgentSizeSet) {
       },
     },
     identityEvents,
-    registry: { find: (id: string) => (id === 'ghost' ? undefined : { id, kind: 'worker' }) as never },
+    registry: {
+      require: (id: string) => (id === 'ghost' ? missingAgent(id) : { id, kind: 'worker' }) as never,
+    },
     room: {
       capacity: () => null,
       requirePossible: (_agentId, { memoryLimitBytes }) => {

@@ -37,15 +37,13 @@ export function createAgentSizes(deps: {
   readonly journal: Journal
   readonly identityEvents: Pick<IdentityEvents, 'makersOf'>
   readonly settingsFile: Pick<SettingsFile, 'current' | 'editAll'>
-  readonly registry: Pick<AgentRegistry, 'find'>
+  readonly registry: Pick<AgentRegistry, 'require'>
   readonly room: Pick<Fleet['room'], 'capacity' | 'requirePossible'>
 }): AgentSizes {
   const { guard, journal, identityEvents, settingsFile, registry, room } = deps
 
   function kindOf(agentId: string) {
-    const record = registry.find(agentId)
-    if (!record) throw new Problem('unknown-agent', { detail: `there is no agent ${agentId.slice(0, 64)}` })
-    return record.kind
+    return registry.require(agentId).kind
   }
 
   function sizeOf(agentId: string) {

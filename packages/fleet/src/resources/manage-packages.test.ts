@@ -21,7 +21,7 @@ function managed() {
       editAll: async (edit) => void edits.push(edit({} as never)),
     },
     identityEvents,
-    registry: { find: () => ({}) as never, list: () => [] },
+    registry: { require: () => ({}) as never, list: () => [] },
     packages: {
       listOf: () => ({ apt: [], npm: [], pip: [], ...list }),
       hasOwnImage: (agentId: string) => agentId === 'pinned',

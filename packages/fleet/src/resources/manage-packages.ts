@@ -42,7 +42,7 @@ export function createManagePackages(deps: {
   readonly journal: Journal
   readonly identityEvents: Pick<IdentityEvents, 'makersOf'>
   readonly settingsFile: Pick<SettingsFile, 'current' | 'editAll'>
-  readonly registry: Pick<AgentRegistry, 'find' | 'list'>
+  readonly registry: Pick<AgentRegistry, 'require' | 'list'>
   readonly packages: AgentPackages
 }): ManagePackages {
   const { packages } = deps
@@ -74,7 +74,7 @@ export function createManagePackages(deps: {
   }
 
   function requireAgent(agentId: string): void {
-    if (!deps.registry.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
+    deps.registry.require(agentId)
   }
 
   /** The packages of the root ancestor apply to all descendants, so a list of a descendant would have no effect. */

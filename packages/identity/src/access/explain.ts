@@ -1,3 +1,4 @@
+import { nearestName } from '@flotilla/protocol/nearest-name'
 import { findPermissionAction, permissionActions } from '@flotilla/protocol/permission-actions'
 import { controlPlaneFlags } from '@flotilla/protocol/permission-record'
 import type { PermissionActionName } from '@flotilla/protocol/permission-actions'
@@ -100,10 +101,10 @@ export function explain(snapshot: PermissionSnapshot, question: Question): Expla
 function readAction({ action: name, resource }: Question): Action {
   const known = findPermissionAction(name)
   if (!known) {
-    const names = permissionActions.map((action) => action.name).join(', ')
-    throw new Problem('bad-request', {
-      detail: `there is no action ${name.slice(0, 60)}; the actions are ${names}`,
-    })
+    const names = permissionActions.map((action) => action.name)
+    const near = nearestName(name, names)
+    const hint = near === null ? `the actions are ${names.join(', ')}` : `did you mean ${near}?`
+    throw new Problem('bad-request', { detail: `there is no action ${name.slice(0, 60)}; ${hint}` })
   }
   if (known.resource === null) {
     if (resource !== null)

@@ -1,3 +1,4 @@
+import { hintOfName } from '@flotilla/protocol/nearest-name'
 import { ownerName } from '@flotilla/protocol/reserved-ids'
 import { ownerIdentities, peopleLimits, personTokenPrefix, tokenStateOf } from '@flotilla/protocol/people'
 import type { Person, PersonRole } from '@flotilla/protocol/people'
@@ -42,8 +43,13 @@ export function createManagePeople(
   function required(people: readonly Person[], name: string): Person {
     const person = people.find((one) => one.name === name)
     if (person) return person
+    const hint = hintOfName(
+      name,
+      people.map((one) => one.name),
+      'the people are',
+    )
     throw new Problem('not-found', {
-      detail: `there is no person ${name.slice(0, peopleLimits.nameMaxChars)}; flotilla people lists all`,
+      detail: `there is no person ${name.slice(0, peopleLimits.nameMaxChars)}; ${hint}`,
     })
   }
 

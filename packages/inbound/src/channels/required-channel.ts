@@ -1,3 +1,4 @@
+import { hintOfName } from '@flotilla/protocol/nearest-name'
 import { channelNames } from '@flotilla/protocol/people'
 import type { ChannelName } from '@flotilla/protocol/people'
 import { Problem } from '@flotilla/protocol/problem'
@@ -7,6 +8,6 @@ export function requiredChannel(name: string): ChannelName {
   const channel = channelNames.find((one) => one === name)
   if (channel !== undefined) return channel
   throw new Problem('not-found', {
-    detail: `there is no channel ${name.slice(0, 32)}; flotilla channels lists all`,
+    detail: `there is no channel ${name.slice(0, 32)}; ${hintOfName(name, channelNames, 'the channels are')}`,
   })
 }

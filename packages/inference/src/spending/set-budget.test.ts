@@ -1,3 +1,4 @@
+import { missingAgent } from '../../../testing/src/missing-agent.ts'
 import { Problem } from '@flotilla/protocol/problem'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -31,6 +32,7 @@ function aRoom(overrides: Partial<BudgetDeps> = {}) {
     table,
     agents: {
       find: (id) => rows.get(id) ?? null,
+      require: (id) => rows.get(id) ?? missingAgent(id),
       setBudget: (id, budget) => void rows.set(id, { project: null, ...rows.get(id), budget }),
       setProject: (id, project) =>
         void rows.set(id, { budget: { dailyUsd: 10, monthlyUsd: 200 }, ...rows.get(id), project }),

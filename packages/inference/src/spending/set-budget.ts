@@ -10,11 +10,15 @@ import type { BudgetEdit, BudgetLimits, BudgetScope } from './budget-scope.ts'
 import type { BudgetTable } from './budget-table.ts'
 
 /** The part of the fleet's rows that this module needs. */
+interface BudgetedRecord {
+  readonly budget: { readonly dailyUsd: number; readonly monthlyUsd: number }
+  readonly project: string | null
+}
+
 export interface BudgetedAgents {
-  find(agentId: string): {
-    readonly budget: { readonly dailyUsd: number; readonly monthlyUsd: number }
-    readonly project: string | null
-  } | null
+  find(agentId: string): BudgetedRecord | null
+  /** Problem `unknown-agent`. */
+  require(agentId: string): BudgetedRecord
   setBudget(agentId: string, budget: { readonly dailyUsd: number; readonly monthlyUsd: number }): void
   setProject(agentId: string, project: string | null): void
 }
@@ -109,14 +113,14 @@ export function createSetAgentProject(deps: BudgetDeps): SetAgentProject {
   return (caller, agentId, project) => {
     deps.guard(caller, { do: 'manage-projects' })
     refuseOwnMembership(caller, agentId)
-    for (const touched of new Set([project, requireAgent(deps.agents, agentId).project])) {
+    for (const touched of new Set([project, deps.agents.require(agentId).project])) {
       // An agent that manages one project cannot take agents out of another.
       if (touched !== null) deps.guard(caller, { do: 'manage-projects', project: touched })
     }
     refuseSpawned(deps, agentId)
     holdProject(deps, caller, { agentId, project })
     deps.database.transaction(() => {
-      const before = requireAgent(deps.agents, agentId).project
+      const before = deps.agents.require(agentId).project
       deps.agents.setProject(agentId, project)
       deps.membershipChanged({ agentId, project })
       deps.journal.append({
@@ -156,7 +160,7 @@ function holdProject(
   caller: Caller,
   { agentId, project }: { readonly agentId: string; readonly project: string | null },
 ): void {
-  const before = requireAgent(deps.agents, agentId).project
+  const before = deps.agents.require(agentId).project
   if (before === null || before === project) return
   const { dailyUsd, monthlyUsd } = deps.table.read(scopeText({ scope: 'project', id: before }))
   if (dailyUsd === null && monthlyUsd === null) return
@@ -173,7 +177,7 @@ export function limitsOf(
   { agents, table }: Pick<BudgetDeps, 'agents' | 'table'>,
   scope: BudgetScope,
 ): BudgetLimits {
-  return scope.scope === 'agent' ? requireAgent(agents, scope.id).budget : table.read(scopeText(scope))
+  return scope.scope === 'agent' ? agents.require(scope.id).budget : table.read(scopeText(scope))
 }
 
 function write({ agents, table }: BudgetDeps, scope: BudgetScope, limits: BudgetLimits): void {
@@ -190,10 +194,4 @@ function refuseAboveAgents(caller: Caller, { scope, id }: BudgetScope): void {
     detail:
       'an agent may only set budgets of other agents; a person sets the budget of this agent, of projects and of the fleet',
   })
-}
-
-function requireAgent(agents: BudgetedAgents, agentId: string) {
-  const agent = agents.find(agentId)
-  if (!agent) throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
-  return agent
 }

@@ -19,12 +19,11 @@ const deletionSchema = z.strictObject({
 
 /** Returns the kinds of actions that wait for a person's approval. */
 export function approvalKinds(
-  agents: Pick<AgentRegistry, 'find'> & Pick<AgentAdmin, 'delete'>,
+  agents: Pick<AgentRegistry, 'find' | 'require'> & Pick<AgentAdmin, 'delete'>,
 ): ApprovalKinds {
   function meant(args: JsonObject): AgentRecord {
     const { agent_id: agentId, created_at: createdAt } = deletionSchema.parse(args)
-    const record = agents.find(agentId)
-    if (!record) throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
+    const record = agents.require(agentId)
     if (record.kind === 'operator') {
       throw new Problem('reserved-agent-id', {
         detail: 'the operator cannot be deleted',

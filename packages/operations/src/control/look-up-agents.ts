@@ -1,10 +1,8 @@
 import type { AgentConfig } from '@flotilla/protocol/agent-edit'
 import { actionsOnAgents } from '@flotilla/protocol/permission-actions'
-import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard, PermissionStore, Question } from '@flotilla/identity/access'
 import { explain, permissionOrigins } from '@flotilla/identity/access'
 import type { AgentRegistry } from '@flotilla/fleet/agents'
-import { noSuchAgent } from '@flotilla/fleet/agents'
 import { permissionRows } from '@flotilla/foundation/journal'
 import type { Database } from '@flotilla/foundation/storage'
 
@@ -14,7 +12,7 @@ const permissionFileName = 'config/permissions.json'
 export function createLookUpAgents(deps: {
   readonly guard: Guard
   readonly database: Database
-  readonly agents: Pick<AgentRegistry, 'find' | 'list' | 'mcpServers'>
+  readonly agents: Pick<AgentRegistry, 'require' | 'list' | 'mcpServers'>
   readonly permissions: Pick<PermissionStore, 'snapshot'>
 }) {
   const { guard, agents, permissions } = deps
@@ -22,8 +20,7 @@ export function createLookUpAgents(deps: {
     /** The agent's settings and permissions. Problem `unknown-agent`. */
     config: (caller: Caller, agentId: string): AgentConfig => {
       guard(caller, caller.kind === 'human' ? { do: 'edit-agent-config', agentId } : { do: 'view-fleet' })
-      const record = agents.find(agentId)
-      if (!record) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
+      const record = agents.require(agentId)
       const { id, kind, role, model, project, budget, createdAt } = record
       return {
         id,
@@ -45,8 +42,7 @@ export function createLookUpAgents(deps: {
     /** Returns each field of the agent's permission record and its origin. Problem `unknown-agent`. */
     permissionOrigins: (caller: Caller, agentId: string) => {
       guard(caller, { do: caller.kind === 'human' ? 'manage-fleet' : 'view-fleet' })
-      const agent = agents.find(agentId)
-      if (!agent) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
+      const agent = agents.require(agentId)
       const snapshot = permissions.snapshot()
       const record = snapshot.recordOf(agentId)
       const rows = permissionRows(deps.database, agentId)
@@ -63,9 +59,7 @@ export function createLookUpAgents(deps: {
       guard(caller, { do: 'view-fleet' })
       const snapshot = permissions.snapshot()
       const requireAgent = (id: string): void => {
-        if (agents.find(id) || snapshot.recordOf(id)) return
-        const known = agents.list().map((agent) => agent.id)
-        throw noSuchAgent(id, known)
+        if (!snapshot.recordOf(id)) agents.require(id)
       }
       requireAgent(agentId)
       if (resource !== null && actionsOnAgents.includes(action)) requireAgent(resource)

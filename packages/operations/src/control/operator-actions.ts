@@ -1,7 +1,6 @@
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { operatorTools } from '@flotilla/protocol/operator-tools'
 import type { operatorApi } from '@flotilla/protocol/operator-api'
-import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import type { Action, Caller, HoldCeiling, RefuseAboveCeiling } from '@flotilla/identity/access'
 import { isAtTerminal, raisedPeriod, readFields, workerDefaultRecord } from '@flotilla/identity/access'
@@ -19,7 +18,7 @@ type NewWorker = z.output<(typeof operatorApi)['agentCreate']['request']>
 export function createOperatorActions(
   kernel: Pick<Kernel, 'guard' | 'decide'>,
   needs: {
-    readonly agents: Pick<AgentAdmin, 'create'> & Pick<AgentRegistry, 'find'>
+    readonly agents: Pick<AgentAdmin, 'create'> & Pick<AgentRegistry, 'require'>
     readonly views: AgentViews
     readonly approvals: Approvals
     readonly holdCeiling: HoldCeiling
@@ -58,9 +57,8 @@ export function createOperatorActions(
     /** Requests an approval, because a person must decide: a deleted agent's data cannot be restored. */
     askToDelete: (caller: Caller, agentId: string, reason: string) => {
       guard(caller, { do: 'manage-agent', agentId })
-      const record = agents.find(agentId)
-      if (!record) throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
-      const args = { agent_id: agentId, created_at: record.createdAt, reason }
+      const { createdAt } = agents.require(agentId)
+      const args = { agent_id: agentId, created_at: createdAt, reason }
       const { joined, ...row } = approvals.ask(caller, { kind: 'delete-agent', args })
       return { ...approvals.view(row), ...(joined ? { joined } : {}) }
     },

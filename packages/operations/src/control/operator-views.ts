@@ -1,6 +1,5 @@
 import type { BudgetView } from '@flotilla/protocol/money-api'
 import type { QueuedRun } from '@flotilla/protocol/operator-api'
-import { Problem } from '@flotilla/protocol/problem'
 import type { RunView } from '@flotilla/protocol/run'
 import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Caller } from '@flotilla/identity/access'
@@ -16,7 +15,7 @@ const shownMaxChars = 300
 export function createOperatorViews(
   { guard }: Pick<Kernel, 'guard'>,
   needs: {
-    readonly agents: Pick<AgentRegistry, 'find'>
+    readonly agents: Pick<AgentRegistry, 'require'>
     readonly runs: Pick<RunQueries, 'list' | 'view'>
     readonly spending: Pick<Spending, 'budgets'>
   },
@@ -26,8 +25,7 @@ export function createOperatorViews(
     /** The agent's runs, newest first. Problem `unknown-agent`. */
     runsOf: (caller: Caller, agentId: string, limit: number): readonly QueuedRun[] => {
       guard(caller, { do: 'view-fleet' })
-      if (!agents.find(agentId))
-        throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
+      agents.require(agentId)
       return runs.list({ agentId, limit }).map((run) => queuedRun(runs.view(run)))
     },
     budgets: (caller: Caller): readonly BudgetView[] => {

@@ -1,5 +1,4 @@
 import type { AgentMetrics, operatorViewApi } from '@flotilla/protocol/operator-api'
-import { Problem } from '@flotilla/protocol/problem'
 import type * as z from 'zod'
 import type { Caller, DenialCounts } from '@flotilla/identity/access'
 import type { AgentRegistry } from '@flotilla/fleet/agents'
@@ -14,7 +13,7 @@ const staleHours = 24
 const staleCountedMax = 1000
 
 export interface FleetStatsNeeds {
-  readonly agents: Pick<AgentRegistry, 'find' | 'list'>
+  readonly agents: Pick<AgentRegistry, 'require' | 'list'>
   readonly views: AgentViews
   readonly runs: Pick<RunQueries, 'countByState' | 'endedSince'>
   readonly denials: DenialCounts
@@ -51,7 +50,7 @@ export function createFleetStats({ guard, clock }: Pick<Kernel, 'guard' | 'clock
     /** The statistics of one agent. Problem `unknown-agent`. */
     agent: (caller: Caller, agentId: string): AgentMetrics => {
       guard(caller, { do: 'view-fleet' })
-      if (!agents.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
+      agents.require(agentId)
       return ofAgent(agentId)
     },
     fleet: (caller: Caller): z.input<typeof operatorViewApi.metrics.response> => {

@@ -48,7 +48,7 @@ export function lockSha256(text: string): string {
  */
 export function packagesApproval(deps: {
   readonly table: Pick<PackageRequestTable, 'byId' | 'end'>
-  readonly registry: Pick<AgentRegistry, 'find' | 'list'>
+  readonly registry: Pick<AgentRegistry, 'require' | 'list'>
   readonly packages: Pick<AgentPackages, 'listWith' | 'keyOf'>
   readonly settingsFile: Pick<SettingsFile, 'current'>
   readonly grant: Resources['packages']['grant']
@@ -57,8 +57,7 @@ export function packagesApproval(deps: {
 
   /** Returns the whole list of the request; throws if the agent's packages changed since. */
   function listOf({ agent_id: agentId, packages: more, list_key: key }: PackagesApprovalArgs) {
-    if (!registry.find(agentId))
-      throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
+    registry.require(agentId)
     const list = packages.listWith(agentId, more)
     if (packagesKey(list) === key) return list
     throw new Problem('conflict', {

@@ -1,3 +1,4 @@
+import { missingAgent } from '../../../testing/src/missing-agent.ts'
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -56,6 +57,7 @@ function aProcess(ledger: LedgerHarness, { images, folder, agents, hasImages = t
   const ids = ['coder', 'helper', 'spawn_a']
   const registry = {
     find: (id: string) => (ids.includes(id) ? { id, kind: 'worker' as const } : undefined) as never,
+    require: (id: string) => (ids.includes(id) ? { id, kind: 'worker' as const } : missingAgent(id)) as never,
     list: () => ids.map((id) => ({ id })) as never,
   }
   const runtime = {

@@ -1,4 +1,4 @@
-import { nearestName } from '@flotilla/protocol/nearest-name'
+import { hintOfName } from '@flotilla/protocol/nearest-name'
 import { Problem } from '@flotilla/protocol/problem'
 import type { LocalServer, ProviderOffer } from '@flotilla/protocol/setup-api'
 import { modelEntries } from '@flotilla/foundation/config'
@@ -73,9 +73,8 @@ function requireKnownProvider(context: SetupContext, model: string): void {
   const provider = model.slice(0, model.indexOf('/'))
   const names = [...new Set([...Object.keys(providerPresets), ...Object.keys(context.settings().providers)])]
   if (names.includes(provider)) return
-  const nearest = nearestName(provider, names)
-  const hint = nearest === null ? `known are ${names.toSorted().join(', ')}` : `did you mean ${nearest}?`
-  throw new Problem('unprocessable', { detail: `there is no provider ${provider}: ${hint}` })
+  const hint = hintOfName(provider, names.toSorted(), 'the providers are')
+  throw new Problem('unprocessable', { detail: `there is no provider ${provider}; ${hint}` })
 }
 
 interface GivenPrice {

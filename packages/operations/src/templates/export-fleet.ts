@@ -1,3 +1,4 @@
+import { noSuchAgent } from '@flotilla/protocol/no-such-agent'
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import { templateLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
@@ -44,7 +45,11 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
     )
     const workers = ids.flatMap((id) => {
       const agent = current.agent(id)
-      if (!agent) throw new Problem('unknown-agent', { detail: `there is no agent ${id}` })
+      if (!agent)
+        throw noSuchAgent(
+          id,
+          deps.agents.list().map((one) => one.id),
+        )
       if (!deps.agents.isArchived(id)) return [agent]
       leftOut.push({ what: `agent ${id}`, why: 'it is archived', command: `flotilla unarchive ${id}` })
       return []

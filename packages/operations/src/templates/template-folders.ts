@@ -1,3 +1,4 @@
+import { hintOfName } from '@flotilla/protocol/nearest-name'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { templateLimits } from '@flotilla/protocol/limits'
@@ -24,10 +25,14 @@ export interface FleetTemplates {
 /** The templates below `folders`. The owner's folder comes first, so that its files replace shipped ones. */
 export function createTemplates(folders: readonly string[]): FleetTemplates {
   const noTemplate = async (name: string) => {
-    const names = (await list()).map((one) => one.name).join(', ') || 'none'
+    const hint = hintOfName(
+      name,
+      (await list()).map((one) => one.name),
+      'the templates are',
+    )
     const shown = templateNamePattern.test(name) ? ` ${name}` : ' of this name'
     return new Problem('not-found', {
-      detail: `there is no template${shown}; there are: ${names}`,
+      detail: `there is no template${shown}; ${hint}`,
       repair: 'List the templates with flotilla templates.',
     })
   }

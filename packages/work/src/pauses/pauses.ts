@@ -1,3 +1,4 @@
+import { noSuchAgent } from '@flotilla/protocol/no-such-agent'
 import * as z from 'zod'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { PauseView, ResumeResult } from '@flotilla/protocol/pause-api'
@@ -67,7 +68,7 @@ export function createPauses(deps: {
     const ids = deps.agentIds()
     if (agentId === null) return ids
     if (ids.includes(agentId)) return ids.filter((id) => linesOf(id).includes(agentId))
-    throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
+    throw noSuchAgent(agentId, ids)
   }
 
   /** Returns the agent and its ancestors, nearest first. */

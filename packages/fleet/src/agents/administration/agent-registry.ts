@@ -16,6 +16,8 @@ import type { SeedFiles } from '../connection/seed-files.ts'
 /** Reads the agents and their records. */
 export interface AgentRegistry {
   readonly find: (agentId: string) => AgentRecord | null
+  /** Problem `unknown-agent`, with the nearest id. */
+  readonly require: (agentId: string) => AgentRecord
   list(): readonly AgentRecord[]
   readonly isArchived: (agentId: string) => boolean
   /** Returns why the agent does not work now but will be restarted automatically; null otherwise. */
@@ -44,6 +46,7 @@ export function createAgentRegistry(
   const { agents, clock, mcpServers, seedFiles } = context
   return {
     find: (agentId) => agents.find(agentId)?.record ?? null,
+    require: (agentId) => agents.require(agentId).record,
     list: () => agents.list().map((row) => row.record),
     isArchived: (agentId) => {
       const row = agents.find(agentId)

@@ -1,4 +1,5 @@
 import { agentStates } from '@flotilla/protocol/agent-lifecycle'
+import { noSuchAgent } from '@flotilla/protocol/no-such-agent'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import type { Database } from '@flotilla/foundation/storage'
@@ -116,9 +117,17 @@ export function createAgentTable(
     database.afterRollback(() => (ids = null))
   }
 
+  function allIds(): readonly string[] {
+    ids ??= database
+      .prepare('SELECT id FROM agents ORDER BY id')
+      .all()
+      .map((row) => String(row['id']))
+    return ids
+  }
+
   function require(agentId: string): AgentRow {
     const row = find(agentId)
-    if (!row) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
+    if (!row) throw noSuchAgent(agentId, allIds())
     return row
   }
 
@@ -153,13 +162,7 @@ export function createAgentTable(
     find,
     require,
     move,
-    list: () => {
-      ids ??= database
-        .prepare('SELECT id FROM agents ORDER BY id')
-        .all()
-        .map((row) => String(row['id']))
-      return ids.map(require)
-    },
+    list: () => allIds().map(require),
     count: () => Number(database.prepare('SELECT count(*) AS count FROM agents').get()?.['count'] ?? 0),
     insert: (record) => {
       database

@@ -116,7 +116,11 @@ export function createAnswerMessage(deps: Deps): {
           text: whereElse(parsed.name) ?? `There is no /${parsed.name}; /help lists all commands.`,
         }))
       case 'to-agent':
-        return toAgent(call, namedAgent(deps, parsed.name), withForwarded(parsed.text, message.forwarded))
+        return toAgent(
+          call,
+          namedAgent(deps, call, parsed.name),
+          withForwarded(parsed.text, message.forwarded),
+        )
       case 'words':
         return sendText(call, withForwarded(parsed.text, message.forwarded))
     }

@@ -94,7 +94,7 @@ export const reset: ChannelCommand = {
   when: 'later',
   run: async (deps, call) => {
     const agentId =
-      call.argument === '' ? agentHere(deps, call) : namedAgent(deps, call.argument.replace(/^@/, ''))
+      call.argument === '' ? agentHere(deps, call) : namedAgent(deps, call, call.argument.replace(/^@/, ''))
     if (agentId === null) throw usageProblem('/reset and an agent')
     const session = sessionAt(call.caller, call.message.place)
     const { archived_messages: count } = await deps.runs.sessions.reset(call.caller, agentId, session)
@@ -105,7 +105,7 @@ export const reset: ChannelCommand = {
 /** Returns the agent and the text of a `/steer` command. Throws a Problem if one of them is missing. */
 function steered(deps: CommandDeps, call: CommandCall): { readonly agentId: string; readonly text: string } {
   const [, name, rest = ''] = /^(?:@(\S+)\s+)?([\s\S]*)$/.exec(call.argument) ?? []
-  const agentId = name === undefined ? agentHere(deps, call) : namedAgent(deps, name)
+  const agentId = name === undefined ? agentHere(deps, call) : namedAgent(deps, call, name)
   const text = rest.trim()
   if (text === '' || agentId === null) throw usageProblem('/steer @agent and a message')
   return { agentId, text }
@@ -113,7 +113,7 @@ function steered(deps: CommandDeps, call: CommandCall): { readonly agentId: stri
 
 /** Returns the person's unfinished runs in this conversation; if `/stop` names an agent, only that agent's runs. */
 function stoppable(deps: CommandDeps, call: CommandCall): readonly RunPlace[] {
-  const agentId = call.argument === '' ? null : namedAgent(deps, call.argument.replace(/^@/, ''))
+  const agentId = call.argument === '' ? null : namedAgent(deps, call, call.argument.replace(/^@/, ''))
   const here = conversationOf(call.message.place)
   return deps.places
     .openOf(call.channel, call.person)

@@ -1,9 +1,7 @@
+import { noSuchAgent } from '@flotilla/protocol/no-such-agent'
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
-import { nearestName } from '@flotilla/protocol/nearest-name'
-import { Problem } from '@flotilla/protocol/problem'
 import type { ChannelButton } from '../adapter.ts'
-import { channelLimits } from '../channel-limits.ts'
 import type { CommandCall, CommandDeps } from './channel-command.ts'
 
 /** The maximum length of a button's value, in bytes. */
@@ -22,16 +20,20 @@ export function agentsFor(
 }
 
 /** Returns the agent's id, ignoring case if unambiguous. Throws Problem `unknown-agent` with the nearest name. */
-export function namedAgent(deps: Pick<CommandDeps, 'agents'>, name: string): string {
+export function namedAgent(
+  deps: Pick<CommandDeps, 'agents' | 'decide'>,
+  call: Pick<CommandCall, 'caller'>,
+  name: string,
+): string {
   const all = deps.agents().map(({ id }) => id)
   if (all.includes(name)) return name
   const alike = all.filter((id) => id.toLowerCase() === name.toLowerCase())
   if (alike.length === 1 && alike[0] !== undefined) return alike[0]
-  const shown = name.slice(0, channelLimits.nameMaxChars)
-  const nearest = nearestName(shown, all)
-  throw new Problem('unknown-agent', {
-    detail: `there is no agent ${shown}${nearest === null ? '' : `; did you mean ${nearest}?`}`,
-  })
+  // Only agents that the person may talk to are named.
+  throw noSuchAgent(
+    name,
+    agentsFor(deps, call).map(({ id }) => id),
+  )
 }
 
 /**

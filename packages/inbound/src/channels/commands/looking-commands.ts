@@ -19,8 +19,10 @@ export const use: ChannelCommand = {
   help: 'choose the agent that you talk to here; without a name, list the choices',
   role: 'member',
   when: 'at-once',
-  asks: (deps, { argument }) =>
-    argument === '' ? [] : [{ do: 'submit-run', to: namedAgent(deps, argument.replace(/^@/, '')) }],
+  asks: (deps, call) =>
+    call.argument === ''
+      ? []
+      : [{ do: 'submit-run', to: namedAgent(deps, call, call.argument.replace(/^@/, '')) }],
   run: (deps, call) => {
     if (call.argument === '') {
       const here = agentHere(deps, call)
@@ -32,7 +34,7 @@ export const use: ChannelCommand = {
       if (names === '') return { text: `${now} ${noAgentWords}` }
       return { text: `${now} Choose with /use and a name: ${names}`, buttons }
     }
-    const agentId = namedAgent(deps, call.argument.replace(/^@/, ''))
+    const agentId = namedAgent(deps, call, call.argument.replace(/^@/, ''))
     deps.talks.choose({ channel: call.channel, person: call.person, place: call.message.place }, agentId)
     return { text: `You talk to ${agentId} here now.` }
   },
@@ -66,7 +68,7 @@ export const status: ChannelCommand = {
   run: (deps, call) => {
     const all = deps.agents().filter(({ archived }) => !archived)
     if (call.argument !== '') {
-      const agentId = namedAgent(deps, call.argument.replace(/^@/, ''))
+      const agentId = namedAgent(deps, call, call.argument.replace(/^@/, ''))
       const agent = all.find(({ id }) => id === agentId)
       return { text: agent ? agentText(agent) : `${agentId} is archived.` }
     }

@@ -1,3 +1,4 @@
+import { missingAgent } from '../../../../testing/src/missing-agent.ts'
 import type { HeartbeatContext } from '@flotilla/protocol/agent-api'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { Problem } from '@flotilla/protocol/problem'
@@ -67,9 +68,9 @@ function aHarness(changes: Partial<FireHeartbeatDeps> = {}) {
   const fire = createFireHeartbeat({
     database: ledger.database,
     table,
-    findAgent: (id) =>
+    agentOf: (id) =>
       id === 'nobody'
-        ? null
+        ? missingAgent(id)
         : {
             id,
             kind: 'worker',

@@ -1,6 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { HeartbeatFacts } from '@flotilla/protocol/heartbeat-api'
-import { Problem } from '@flotilla/protocol/problem'
 import type { AgentRecord } from '@flotilla/fleet/agents'
 import type { Caller } from '@flotilla/identity/access'
 import type { LanePlace, RunRecord, SubmitRun } from '@flotilla/work/runs'
@@ -61,7 +60,8 @@ export interface FleetNow {
 export interface FireHeartbeatDeps {
   readonly database: Database
   readonly table: HeartbeatTable
-  readonly findAgent: (agentId: string) => AgentRecord | null
+  /** Problem `unknown-agent`. */
+  readonly agentOf: (agentId: string) => AgentRecord
   readonly isArchived: (agentId: string) => boolean
   readonly pausedReason: (agentId: string) => string | null
   readonly readContext: ReturnType<typeof createReadContext>
@@ -76,8 +76,7 @@ export interface FireHeartbeatDeps {
 
 export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
   return async (agentId, due) => {
-    const agent = deps.findAgent(agentId)
-    if (!agent) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
+    const agent = deps.agentOf(agentId)
     const key = keyOf(agentId, due)
     const before = endBefore(deps, agentId, key) ?? waitingByHand(deps, agentId, due)
     if (before) return before

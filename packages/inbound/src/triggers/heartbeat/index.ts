@@ -1,6 +1,5 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
-import { Problem } from '@flotilla/protocol/problem'
 import type { Agents } from '@flotilla/fleet/agents'
 import type { Messages } from '@flotilla/collaboration/messages'
 import type { Topics } from '@flotilla/collaboration/topics'
@@ -57,7 +56,7 @@ export function heartbeatModule(kernel: WorkKernel, needs: HeartbeatNeeds): Mesh
   const fire = createFireHeartbeat({
     database: kernel.database,
     table,
-    findAgent: agents.find,
+    agentOf: agents.require,
     isArchived: agents.isArchived,
     pausedReason: (agentId) => reasonToPause(workEvents, agentId),
     readContext: createReadContext({
@@ -99,9 +98,7 @@ export function heartbeatModule(kernel: WorkKernel, needs: HeartbeatNeeds): Mesh
     fire,
     agentIds: () => agents.list().map(({ id }) => id),
     isArchived: agents.isArchived,
-    requireAgent: (agentId) => {
-      if (!agents.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
-    },
+    requireAgent: (agentId) => void agents.require(agentId),
   })
   return {
     api: { fire, ensureAll },

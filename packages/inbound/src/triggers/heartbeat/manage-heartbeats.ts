@@ -1,3 +1,4 @@
+import { noSuchAgent } from '@flotilla/protocol/no-such-agent'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { HeartbeatView } from '@flotilla/protocol/heartbeat-api'
 import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
@@ -42,7 +43,7 @@ export function createManageHeartbeats(
     set: async (...[caller, agentId, schedule, step = onceOnly<HeartbeatView>(deps.database)]) => {
       const record = await set(caller, { agentId, schedule }, step)
       const view = (await list(caller)).find((one) => one.agent_id === agentId)
-      if (!view) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
+      if (!view) throw noSuchAgent(agentId, deps.agentIds())
       return step.settle(() => {
         record()
         return view

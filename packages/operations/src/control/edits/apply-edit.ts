@@ -34,9 +34,9 @@ export function createApplyEdit(parts: EditParts): ApplyEdit {
   return async (caller, agentId, { edit, idempotencyKey, step = onceOnly(parts.database) }) => {
     parts.guard(caller, { do: 'edit-agent-config', agentId, ...ownersPart(edit.field) })
     holdPage(caller, edit.field)
-    requireAgent(parts, agentId)
+    parts.fleet.require(agentId)
     return parts.mutex.take(agentId, async () => {
-      requireAgent(parts, agentId)
+      parts.fleet.require(agentId)
       const digest = digestOf(agentId, edit)
       const known = idempotencyKey === undefined ? null : table.findByKey(actorOf(caller), idempotencyKey)
       if (known && !isCutOff(known)) return sameChange(known, digest)
@@ -104,10 +104,6 @@ function requireSeen({ seen }: AgentEdit, { before: now }: Difference): void {
   throw new Problem('edit-overtaken', {
     detail: 'another person or agent changed the value since you read it, so your change was not written',
   })
-}
-
-function requireAgent(parts: EditParts, agentId: string): void {
-  if (!parts.fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
 }
 
 /** Marks the change as applied and records it in the audit log, in one transaction with the edit's rows. */

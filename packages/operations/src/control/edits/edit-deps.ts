@@ -19,7 +19,7 @@ export interface EditsDeps extends Pick<
   'database' | 'guard' | 'journal' | 'clock' | 'newId' | 'log'
 > {
   readonly events: Pick<Kernel['events'], 'publish'>
-  readonly fleet: Pick<AgentRegistry, 'find' | 'mcpServers' | 'seedFiles'> &
+  readonly fleet: Pick<AgentRegistry, 'find' | 'require' | 'mcpServers' | 'seedFiles'> &
     Pick<AgentAdmin, 'change'> &
     AgentBriefing & {
       readonly reach: ReachTexts

@@ -1,3 +1,4 @@
+import { hintOfName } from '@flotilla/protocol/nearest-name'
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { mcpServersMax, mcpServersSchema } from '@flotilla/protocol/mcp-servers'
@@ -42,7 +43,8 @@ export function editMcpServers(deps: { readonly servers: McpServerTable }): Edit
       const now = servers.of(agentId)
       const missing = remove.find((name) => !Object.hasOwn(now, name))
       if (missing !== undefined) {
-        throw new Problem('not-found', { detail: `${agentId} has no MCP server ${missing}` })
+        const hint = hintOfName(missing, Object.keys(now), 'its servers are')
+        throw new Problem('not-found', { detail: `${agentId} has no MCP server ${missing}; ${hint}` })
       }
       const difference = { before: picked(now, names), after: picked(set, names) }
       begin(difference)

@@ -16,7 +16,7 @@ import type { Difference, Editable, TakesEffect, WriteRows } from './editable.ts
 import { undoConflict } from './undo-conflict.ts'
 
 type Edit<Field extends AgentEdit['field']> = Extract<AgentEdit, { field: Field }>
-type RecordFleet = Pick<AgentRegistry, 'find'> & Pick<AgentAdmin, 'change'>
+type RecordFleet = Pick<AgentRegistry, 'require'> & Pick<AgentAdmin, 'change'>
 
 /** The spending module sets budgets: it knows the ranges and releases reservations under the old limits. */
 export type SetAgentBudget = (
@@ -48,7 +48,7 @@ export function editRecord(deps: {
           throw new Problem('bad-request', {
             detail: 'the role of an agent needs at least one visible character',
           })
-        begin({ before: found(fleet, agentId).role, after: role })
+        begin({ before: fleet.require(agentId).role, after: role })
         return () => fleet.change(agentId, { role }).takesEffect
       },
       putBack: async (_caller, change) =>
@@ -60,7 +60,7 @@ export function editRecord(deps: {
     model: {
       apply: async (caller, { agentId, edit, begin }) => {
         if (edit.value !== null) deps.requireModel(caller, { agentId, model: edit.value })
-        begin({ before: found(fleet, agentId).model, after: edit.value })
+        begin({ before: fleet.require(agentId).model, after: edit.value })
         return () => fleet.change(agentId, { model: edit.value }).takesEffect
       },
       putBack: async (caller, change) => {
@@ -76,7 +76,7 @@ export function editRecord(deps: {
     },
     budget: {
       apply: async (caller, { agentId, edit, begin }) => {
-        const before = budgetOf(found(fleet, agentId).budget)
+        const before = budgetOf(fleet.require(agentId).budget)
         const { daily_usd = before.daily_usd, monthly_usd = before.monthly_usd } = edit.value
         begin({ before, after: { daily_usd, monthly_usd } })
         return () => {
@@ -106,16 +106,10 @@ function putBack(
 ): WriteRows {
   const { before, after } = difference
   return () => {
-    const now = field.read(found(fleet, difference.agentId))
+    const now = field.read(fleet.require(difference.agentId))
     if (!sameJson(now, after)) throw undoConflict(now, after)
     return field.write(before)
   }
-}
-
-function found(fleet: RecordFleet, agentId: string): AgentRecord {
-  const record = fleet.find(agentId)
-  if (!record) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
-  return record
 }
 
 function budgetOf({ dailyUsd, monthlyUsd }: AgentBudget) {

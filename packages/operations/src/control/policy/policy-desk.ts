@@ -1,6 +1,5 @@
 import type { Credentials } from '@flotilla/egress/credentials'
 import type { LoopShare } from '@flotilla/foundation/intake'
-import { noSuchAgent } from '@flotilla/fleet/agents'
 import type { Agents } from '@flotilla/fleet/agents'
 import { rootOf } from '@flotilla/identity/events'
 import type { CheckEffect, PolicyStore, PolicyUse } from '@flotilla/identity/policy'
@@ -44,13 +43,7 @@ export function policyDesk(kernel: InferenceKernel, needs: PolicyDeskNeeds) {
       hostsOf: needs.credentials.hostsOf,
       serversOf: registry.mcpServers.of,
       rootOf: (agentId) => rootOf(identityEvents, agentId),
-      requireAgent: (agentId) => {
-        if (!registry.find(agentId))
-          throw noSuchAgent(
-            agentId,
-            registry.list().map(({ id }) => id),
-          )
-      },
+      requireAgent: (agentId) => void registry.require(agentId),
     }),
   }
 }

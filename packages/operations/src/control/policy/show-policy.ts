@@ -5,7 +5,6 @@ import type { Action, Caller, Decision, Guard } from '@flotilla/identity/access'
 import { plainHost } from '@flotilla/identity/policy'
 import type { CheckEffect, PolicyStore, PolicyUse } from '@flotilla/identity/policy'
 import type { AgentRegistry } from '@flotilla/fleet/agents'
-import { noSuchAgent } from '@flotilla/fleet/agents'
 
 const file = 'config/policy.yaml'
 
@@ -24,7 +23,7 @@ export function createShowPolicy(deps: {
   readonly policy: Pick<PolicyStore, 'snapshot'>
   readonly policyUse: Pick<PolicyUse, 'hits'>
   readonly checkEffect: Pick<CheckEffect, 'explain'>
-  readonly agents: Pick<AgentRegistry, 'find' | 'list'>
+  readonly agents: Pick<AgentRegistry, 'require' | 'list'>
 }) {
   const { guard, agents } = deps
   return {
@@ -56,10 +55,7 @@ export function createShowPolicy(deps: {
     /** Decides about one request, as `http_request` and inspected connections would. Problem `unknown-agent`. */
     explain: (caller: Caller, { agentId, method, url, origin }: AskedRequest): PolicyExplanation => {
       guard(caller, { do: 'view-fleet' })
-      if (!agents.find(agentId)) {
-        const known = agents.list().map(({ id }) => id)
-        throw noSuchAgent(agentId, known)
-      }
+      agents.require(agentId)
       if (!URL.canParse(url)) throw new Problem('bad-request', { detail: 'url: an address is expected' })
       const { hostname, pathname, protocol } = new URL(url)
       if (protocol !== 'http:' && protocol !== 'https:')
