@@ -127,6 +127,19 @@ describe('the event bus', () => {
     expect(10_600 - dropped).toBeGreaterThanOrEqual(10_000)
   })
 
+  test('a busy agent does not push out the events of another one', () => {
+    const database = migrated()
+    const bus = aBus(database)
+    database.transaction(() => {
+      bus.publish({ ...note('of long ago'), agent_id: 'quiet' } as FleetEventBody)
+      for (let count = 0; count < 10_600; count++) bus.publish(note('a'))
+    })
+    expect(bus.since(0, 2)).toMatchObject([
+      { seq: 1, body: { agent_id: 'quiet' } },
+      { seq: bus.droppedUntil() + 1 },
+    ])
+  })
+
   test('an event that cannot be written is dropped and reported later, and the work continues', () => {
     const database = migrated()
     const said: unknown[] = []

@@ -7,8 +7,10 @@ import type { Database } from '../storage/index.ts'
 import type { EventBus } from './event-bus.ts'
 import { createEventTable } from './event-table.ts'
 
-/** How many of the newest events are kept. */
+/** How many events are kept. */
 const keptMax = 10_000
+/** How many of the newest events are kept whichever agent they are about; agents share the rest. */
+const newestMax = 5000
 /** Old events are deleted once per this many new ones. */
 const trimEvery = 256
 /**
@@ -52,7 +54,7 @@ export function createEventBus({
     if (untilTrim > 0) return
     untilTrim = trimEvery
     if (kept <= keptMax) return
-    table.dropOldest(kept - keptMax)
+    table.dropOld(kept - newestMax, keptMax - newestMax)
     kept = keptMax
   }
 

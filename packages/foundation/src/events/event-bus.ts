@@ -20,7 +20,7 @@ export interface EventBus {
   /** Stored events that name this run, oldest first. */
   ofRun(runId: string, asked: AskedEvents): readonly FleetEvent[]
   /**
-   * Events up to this number were deleted. A reader that asks `since` a smaller one has missed some and must be
+   * Of the events up to this number some were deleted: the oldest of each agent with many. A reader that asks `since` a smaller one has missed some and must be
    * informed.
    */
   droppedUntil(): number

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import type { Database } from '../storage/index.ts'
 import { jsonColumn } from '../storage/index.ts'
 import type { AskedEvents } from './event-bus.ts'
+import { chooseDropped } from './choose-dropped.ts'
 import { writtenEvent } from './written-event.ts'
 
 const eventRowSchema = z.object({ seq: z.number(), at: z.number(), body: jsonColumn(fleetEventBodySchema) })
@@ -17,12 +18,12 @@ export interface EventTable {
   /** The highest number that may have been used. */
   reservedUntil(): number
   reserve(until: number): void
-  /** All stored events have a greater number; lower ones were deleted or never stored. */
+  /** No event with a greater number was deleted; of lower ones only those of agents with few events remain. */
   droppedUntil(): number
   /** Counts the stored events with a scan. */
   count(): number
-  /** Deletes this many of the oldest events; the caller makes sure that they exist. */
-  dropOldest(count: number): void
+  /** Keeps `keep` of the `shared` oldest events, in equal shares for the agents that they are about. */
+  dropOld(shared: number, keep: number): void
 }
 
 export function createEventTable(database: Database): EventTable {
@@ -33,19 +34,29 @@ export function createEventTable(database: Database): EventTable {
     return row ? sequenceSchema.parse(row) : { reserved_until: 0, dropped_until: 0 }
   }
 
-  function dropOldest(count: number): void {
+  function dropOld(shared: number, keep: number): void {
     database.transaction(() => {
-      const row = database.prepare('SELECT seq FROM events ORDER BY seq LIMIT 1 OFFSET ?').get(count - 1)
-      if (!row) return
-      const until = Number(row['seq'])
-      database.prepare('DELETE FROM events WHERE seq <= ?').run(until)
-      database.prepare('UPDATE event_sequence SET dropped_until = ? WHERE id = 1').run(until)
+      const old = database
+        .prepare(
+          "SELECT seq, coalesce(json_extract(body, '$.agent_id'), '') AS owner FROM events ORDER BY seq LIMIT ?",
+        )
+        .all(shared)
+        .map((row) => ({ seq: Number(row['seq']), owner: String(row['owner']) }))
+      const dropped = chooseDropped(old, keep)
+      const until = dropped.at(-1)
+      if (until === undefined) return
+      database
+        .prepare('DELETE FROM events WHERE seq IN (SELECT value FROM json_each(?))')
+        .run(JSON.stringify(dropped))
+      database
+        .prepare('UPDATE event_sequence SET dropped_until = max(dropped_until, ?) WHERE id = 1')
+        .run(until)
     })
   }
 
   return {
     count: () => Number(database.prepare('SELECT count(*) AS count FROM events').get()?.['count']),
-    dropOldest,
+    dropOld,
     insert: (event) => {
       database
         .prepare('INSERT INTO events (seq, at, body) VALUES (?, ?, ?)')
