@@ -87,6 +87,10 @@ describe('doctor', () => {
       if (!finding.ok) expect(finding.repair, finding.id).toBeTruthy()
     }
     expect(findings.find(({ id }) => id === 'port')?.detail).toContain(`process ${mesh.pid}`)
+    // Findings are shown as soon as they are known: the isolation checks at the end take seconds.
+    const batches = lines.slice(0, -1).flatMap(({ found }) => (found === undefined ? [] : [found]))
+    expect(batches.length).toBeGreaterThan(3)
+    expect(batches.flat()).toEqual(findings)
   })
 })
 

@@ -33,6 +33,8 @@ export function addDoctorCommand(program: Command, deps: CliDeps): void {
 
 async function doctor(context: CommandContext): Promise<void> {
   const { terminal, place, environment } = context
+  const show = (findings: readonly Finding[]) =>
+    terminal.hint(...findings.flatMap((finding) => findingLines(finding, terminal.color)))
   terminal.progress.step('Checking engine, network, files, ports and keys')
   const answer = await askMeshProgram({
     verb: 'doctor',
@@ -41,11 +43,15 @@ async function doctor(context: CommandContext): Promise<void> {
     environment: environment.childEnvironment({}),
     signal: context.signal,
     timeoutMs,
+    heard: (line) => {
+      if (line.kind === 'found') show(z.array(findingSchema).parse(line.findings))
+    },
   })
   terminal.progress.done()
-  const findings = [...findingsSchema.parse(answer).findings, ...(await noticesOfMesh(context))]
+  const notices = await noticesOfMesh(context)
+  show(notices)
+  const findings = [...findingsSchema.parse(answer).findings, ...notices]
   terminal.printJson({ findings })
-  terminal.hint(...findings.flatMap((finding) => findingLines(finding, terminal.color)))
   if (findings.some((finding) => finding.level === 'error')) context.setExitCode(exitCodes.failed)
 }
 

@@ -10,6 +10,8 @@ export type MeshLine =
     }
   /** The progress of a copy; `of` is null if the total is unknown. */
   | { readonly kind: 'moved'; readonly bytes: number; readonly of: number | null }
+  /** Findings of a check that goes on. */
+  | { readonly kind: 'found'; readonly findings: readonly unknown[] }
   | {
       readonly kind: 'ready'
       readonly url: string
@@ -27,6 +29,7 @@ const progressSchema = z.looseObject({
 const movedSchema = z.looseObject({
   moved: z.looseObject({ bytes: z.number(), of: z.nullable(z.number()) }),
 })
+const foundSchema = z.looseObject({ found: z.array(z.unknown()) })
 const readySchema = z.looseObject({
   ready: z.literal(true),
   url: z.string(),
@@ -55,6 +58,8 @@ export function parseMeshLine(line: string): MeshLine {
   }
   const moved = movedSchema.safeParse(value)
   if (moved.success) return { kind: 'moved', bytes: moved.data.moved.bytes, of: moved.data.moved.of }
+  const found = foundSchema.safeParse(value)
+  if (found.success) return { kind: 'found', findings: found.data.found }
   const ready = readySchema.safeParse(value)
   if (ready.success) {
     const { url, pid, notices } = ready.data

@@ -51,43 +51,46 @@ import type { CommandContext } from './command-context.ts'
 import { triedProxies } from './try-proxies.ts'
 import { groundFindings } from './ground-findings.ts'
 
-/** Checks everything that an owner can repair, changes nothing, and reports for each fault what to do. */
+/**
+ * Checks everything that an owner can repair, changes nothing, and reports for each fault what to do. Findings are
+ * printed as soon as they are known, and all together at the end.
+ */
 export async function doctor(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
-  const home = await homeFinding(paths)
-  const findings = home.level === 'ok' ? [home, ...(await allFindings(context, paths))] : [home]
-  context.print({ findings: findings.map((finding) => ({ ...finding, ok: finding.level === 'ok' })) })
+  const findings: object[] = []
+  for await (const some of findingsOf(context, paths)) {
+    const found = some.map((finding) => ({ ...finding, ok: finding.level === 'ok' }))
+    findings.push(...found)
+    context.print({ found })
+  }
+  context.print({ findings })
   return 0
 }
 
-async function allFindings(context: CommandContext, paths: DataPaths): Promise<readonly DoctorFinding[]> {
+async function* findingsOf(
+  context: CommandContext,
+  paths: DataPaths,
+): AsyncGenerator<readonly DoctorFinding[], void, undefined> {
+  const home = await homeFinding(paths)
+  yield [home]
+  if (home.level !== 'ok') return
   const running = await meshOf(paths)
-  const mesh = running && {
-    meshPort: running.port,
-    homeId: (await readTextFile(homeIdPath(paths)))?.trim() ?? '',
+  yield [ok('node', `Node ${process.version}`), ...(await fileFindings(paths)), await disk(paths)]
+  yield await groundFindings(context, paths)
+  yield [await port(context.environment.port, running), ...environmentFindings(context.environment)]
+  // If the settings file is invalid, another check reports that.
+  yield await triedProxies(context, await readSettingsFile(paths.settingsFile).catch(() => defaultSettings))
+  yield await configuration(context, paths, running !== null)
+  yield [await journal(paths, context), money(paths)]
+  if (!running) {
+    yield [ok('walls', 'the mesh is not running; the isolation checks run when it starts')]
+    return
   }
-  return [
-    ok('node', `Node ${process.version}`),
-    ...(await fileFindings(paths)),
-    await disk(paths),
-    ...(await groundFindings(context, paths)),
-    await port(context.environment.port, running),
-    ...environmentFindings(context.environment),
-    // If the settings file is invalid, another check reports that.
-    ...(await triedProxies(context, await readSettingsFile(paths.settingsFile).catch(() => defaultSettings))),
-    ...(await configuration(context, paths, running !== null)),
-    await journal(paths, context),
-    money(paths),
-    ...(mesh
-      ? [
-          await ready(mesh),
-          ...(await walls(mesh)),
-          ...(await browsers(mesh)),
-          ...(await channels(mesh)),
-          ...(await inspection(mesh)),
-        ]
-      : [ok('walls', 'the mesh is not running; the isolation checks run when it starts')]),
-  ]
+  const homeId = (await readTextFile(homeIdPath(paths)))?.trim() ?? ''
+  const mesh = { meshPort: running.port, homeId }
+  yield [await ready(mesh)]
+  yield await walls(mesh)
+  yield [...(await browsers(mesh)), ...(await channels(mesh)), ...(await inspection(mesh))]
 }
 
 async function disk(paths: DataPaths): Promise<DoctorFinding> {
