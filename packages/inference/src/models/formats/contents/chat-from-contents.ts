@@ -175,10 +175,11 @@ function assistantMessage(
     const text = part['thought'] === true ? '' : textIn(part, 'text')
     if (text !== '') texts.push({ type: 'text', text })
   }
-  if (texts.length + calls.length + details.length === 0) return null
+  // Providers reject a message of the model that has neither words nor calls, as thinking alone would be.
+  if (texts.length + calls.length === 0) return null
   const message = present({
     role: 'assistant',
-    content: texts.length === 0 ? (calls.length === 0 ? '' : null) : plainIfText([joined(texts)]),
+    content: texts.length === 0 ? null : plainIfText([joined(texts)]),
     reasoning_details: details.length === 0 ? undefined : details,
     tool_calls: chatCalls.length === 0 ? undefined : chatCalls,
   })

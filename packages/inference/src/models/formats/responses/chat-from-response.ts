@@ -54,7 +54,8 @@ function messagesOf(input: JsonValue | undefined, tools: ResponseTools): JsonObj
   const messages: JsonObject[] = []
   let turn: AssistantTurn | null = null
   function endTurn(): void {
-    if (turn !== null) messages.push(assistantMessage(turn))
+    // Providers reject a message of the model that has neither words nor calls, as thinking alone would be.
+    if (turn !== null && turn.parts.length + turn.calls.length > 0) messages.push(assistantMessage(turn))
     turn = null
   }
   for (const item of items.slice(leadingInstructions(input).length)) {

@@ -44,7 +44,11 @@ function systemMessage({ system }: MessagesRequest): JsonObject[] {
 
 function chatMessages({ role, content }: MessagesRequest['messages'][number]): JsonObject[] {
   if (typeof content === 'string') return [{ role, content }]
-  if (role === 'assistant') return [assistantMessage(content)]
+  if (role === 'assistant') {
+    // Providers reject a message of the model that has neither words nor calls, as thinking alone would be.
+    const isSaying = content.some(({ type }) => type === 'text' || type === 'tool_use')
+    return isSaying ? [assistantMessage(content)] : []
+  }
   // Tool results come first, because a chat completion needs them directly after the calls.
   const results = content.filter((block) => block.type === 'tool_result').map(toolMessage)
   const parts = content.filter((block) => block.type !== 'tool_result').flatMap(userPart)
