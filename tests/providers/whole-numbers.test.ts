@@ -1,4 +1,9 @@
+import { parseAsWritten } from '@flotilla/protocol/json-as-written'
+import type { ToolDefinition } from '@flotilla/protocol/tool-call'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { text } from '../../packages/agent/src/tools/parameters.ts'
+import { defineTool, succeeded } from '../../packages/agent/src/tools/tool.ts'
+import { runAgentAt } from './agent-loop.ts'
 import { startLlmGateway } from '../support/llm-gateway.ts'
 import { wires } from '../support/model-wires.ts'
 
@@ -93,4 +98,35 @@ describe.each(kinds)('a whole number beyond 2^53 and a model on the wire of %s',
       expect(asked.match(numbers)).toEqual([written, written])
     },
   )
+})
+
+describe.each(kinds)('numbers in the schema of a tool of an agent on the wire of %s', (kind) => {
+  const wire = wires[kind === 'azure' ? 'openai' : kind]
+  /** Numbers that only mean the same as they are written; those beyond a float's range pass no package of a provider. */
+  const members =
+    kind === 'openai' ? '"maximum":9007199254740993,"enum":[-1e400,1e400]' : '"maximum":9007199254740993'
+
+  test('numbers in the schema of a tool of an agent reach the provider as the server of the tool wrote them', async () => {
+    const gateway = await startLlmGateway(kind === 'azure' ? 'openai' : kind, models[kind])
+    onTestFinished(() => gateway.close())
+    gateway.upstream.answerWith((_call, response) => {
+      response.writeHead(200, { 'content-type': wire.streamType })
+      for (const event of wire.events({ text: 'Hello there' })) response.write(wire.frame(event))
+      response.end()
+    })
+    const tool = defineTool({
+      name: 'look',
+      description: 'looks',
+      parameters: { at: text('where', { maxChars: 100 }) },
+      effect: 'none',
+      timeoutMs: 5000,
+      run: async () => succeeded('seen'),
+    })
+    const schema = `{"type":"object","properties":{"at":{"type":"number",${members}}}}`
+    const parameters = parseAsWritten(schema) as ToolDefinition['parameters']
+    const offered = { ...tool, definition: { ...tool.definition, parameters } }
+    const { ended } = await runAgentAt(gateway.rootUrl, models[kind], [offered])
+    expect(ended).toMatchObject({ kind: 'answered' })
+    expect(gateway.upstream.calls[0]?.text).toContain(members)
+  })
 })

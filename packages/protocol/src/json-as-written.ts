@@ -20,19 +20,20 @@ function asWritten(_name: string, value: unknown, at?: { readonly source?: strin
   return rawJSON(at.source)
 }
 
-/** A whole number of 16 digits or more: only these can be beyond what a float holds. */
-const mayBeLarge = /[:,[\s-]\d{16}/
+/** A whole number of 16 digits or more, or an exponent of three: only these can be beyond what a float holds. */
+const mayBeLarge = /[:,[\s-]\d{16}|\de\+?\d{3}/i
 
 /**
- * Like `parseAsWritten`, but keeps only whole numbers beyond 2^53 as written; all others are numbers. As fast as
- * `JSON.parse` for a text without one. Throws a SyntaxError. Pure.
+ * Like `parseAsWritten`, but keeps only whole numbers beyond 2^53 and numbers beyond the range of a float as written;
+ * all others are numbers. As fast as `JSON.parse` for a text without one. Throws a SyntaxError. Pure.
  */
 export function parseLargeAsWritten(text: string): unknown {
   return mayBeLarge.test(text) || /^\d{16}/.test(text) ? JSON.parse(text, largeAsWritten) : JSON.parse(text)
 }
 
 function largeAsWritten(_name: string, value: unknown, at?: { readonly source?: string }): unknown {
-  return isLargeWhole(value, at?.source) ? rawJSON(at?.source ?? '') : value
+  const isKept = isLargeWhole(value, at?.source) || value === Infinity || value === -Infinity
+  return isKept && at?.source !== undefined ? rawJSON(at.source) : value
 }
 
 function isLargeWhole(value: unknown, source: string | undefined): boolean {

@@ -1,10 +1,12 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import { writtenNumber } from '@flotilla/protocol/json-as-written'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { mcpServerToolsMax } from '@flotilla/protocol/mcp-api'
 import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
 import { mendedSchema } from './mend-schema.ts'
+import { writtenSchema } from './written-messages.ts'
 
 /** Limits for what a server may say of its tools. All of it is untrusted text in an agent's prompt. */
 export const toolBounds = {
@@ -76,7 +78,7 @@ function describeTool(server: string, name: string, listed: Readonly<Record<stri
   return {
     name,
     description: truncatePromptText(framed, toolBounds.descriptionMaxChars, ' [cut]'),
-    parameters: describeParameters(listed['inputSchema']),
+    parameters: describeParameters(writtenSchema(listed['inputSchema'])),
   }
 }
 
@@ -103,7 +105,7 @@ function cleaned(value: JsonValue, depthLeft: number): JsonValue | undefined {
   if (typeof value === 'string') {
     return truncatePromptText(sanitizeForPrompt(value), toolBounds.schemaTextMaxChars, ' [cut]')
   }
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || writtenNumber(value) !== null) return value
   if (depthLeft <= 0) return undefined
   if (Array.isArray(value)) {
     return value.slice(0, toolBounds.schemaWidthMax).flatMap((entry) => cleaned(entry, depthLeft - 1) ?? [])

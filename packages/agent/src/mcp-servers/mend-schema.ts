@@ -1,4 +1,5 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import { writtenNumber } from '@flotilla/protocol/json-as-written'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 
 /** Members that hold one schema. */
@@ -34,7 +35,7 @@ export function mendedSchema(schema: JsonObject): JsonObject {
 
 function mend(value: JsonValue, root: JsonObject): JsonValue {
   if (typeof value === 'boolean') return value
-  if (!isJsonObject(value)) return {}
+  if (!isJsonObject(value) || writtenNumber(value) !== null) return {}
   const kept: Record<string, JsonValue> = {}
   for (const [name, member] of Object.entries(value)) {
     const mended = mendMember(name, member, { schema: value, root })
@@ -112,7 +113,7 @@ function makeExclusive(kept: Record<string, JsonValue>, side: 'Minimum' | 'Maxim
   if (typeof given !== 'boolean') return
   const limit = kept[plain]
   delete kept[exclusive]
-  if (!given || typeof limit !== 'number') return
+  if (!given || limit === undefined || (typeof limit !== 'number' && writtenNumber(limit) === null)) return
   delete kept[plain]
   kept[exclusive] = limit
 }

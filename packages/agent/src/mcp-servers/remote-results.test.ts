@@ -3,21 +3,19 @@ import type { AddressInfo } from 'node:net'
 import { headers as wireHeaders } from '@flotilla/protocol/headers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { RunMesh } from '../mesh/run-mesh.ts'
-import { systemClock } from '../system-clock.ts'
-import { quietLog } from '../testing/quiet-log.ts'
+import { aServerConnection } from '../testing/a-server-connection.ts'
 import { parseAsWritten } from '@flotilla/protocol/json-as-written'
 import { formatResult } from './format-result.ts'
-import { createServerConnection } from './server-connection.ts'
 
 const initialized = {
   protocolVersion: '2025-06-18',
   capabilities: { tools: {} },
   serverInfo: { name: 'far', version: '1' },
 }
-const tools = [{ name: 'look', inputSchema: { type: 'object' } }]
+const plainTools = '[{"name":"look","inputSchema":{"type":"object"}}]'
 
 /** A server on the network that answers a call with this result, and the mesh that passes its bytes. */
-async function aRemote(result: string, form: 'json' | 'events') {
+async function aRemote(result: string, form: 'json' | 'events', tools = plainTools) {
   const calls: string[] = []
   const server = createServer((request, response) => {
     let body = ''
@@ -26,8 +24,12 @@ async function aRemote(result: string, form: 'json' | 'events') {
       const { id, method } = JSON.parse(body || '{}') as { id?: unknown; method?: string }
       if (id === undefined) return void response.writeHead(202).end()
       if (method === 'tools/call') calls.push(body)
-      const known = { initialize: initialized, 'tools/list': { tools } }[method ?? '']
-      const said = method === 'tools/call' ? result : JSON.stringify(known)
+      const known: Readonly<Record<string, string>> = {
+        initialize: JSON.stringify(initialized),
+        'tools/list': `{"tools":${tools}}`,
+        'tools/call': result,
+      }
+      const said = known[method ?? '']
       const message =
         said === undefined
           ? `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":-32601,"message":"no such method"}}`
@@ -53,28 +55,9 @@ async function aRemote(result: string, form: 'json' | 'events') {
         asked.end(exchange.body)
       }),
   }
-  const brief = {
-    kind: 'remote' as const,
-    name: 'far',
-    url,
-    transport: 'http' as const,
-    startupTimeoutMs: 60_000,
-    callTimeoutMs: 60_000,
-    tools: null,
-  }
-  const connection = createServerConnection({
-    brief,
-    loadSdk: () => import('../parts/mcp.ts'),
-    mesh: () => mesh,
-    environment: {},
-    directory: '/',
-    clock: systemClock,
-    log: quietLog,
-    onChanged: () => undefined,
-  })
-  onTestFinished(() => connection.close())
+  const connection = aServerConnection({ name: 'far', url, mesh: () => mesh })
   const call = (input: unknown) => connection.call('look', input as never, new AbortController().signal)
-  return { call, calls }
+  return { call, calls, connection }
 }
 
 describe.each(['json', 'events'] as const)('the result of a server on the network, as %s', (form) => {
@@ -101,5 +84,28 @@ describe.each(['json', 'events'] as const)('the result of a server on the networ
   test('the result of a server on the network is an error if it says so in words', async () => {
     const { call } = await aRemote('{"content":[{"type":"text","text":"no"}],"isError":"true"}', form)
     expect((await call({})).isError).toBe(true)
+  })
+})
+
+describe.each(['json', 'events'] as const)('the schema of a tool on the network, as %s', (form) => {
+  const schema =
+    '{"type":"object","properties":{"n":{"enum":[9007199254740993,1.0],"maximum":1e400,"default":0.10000000000000000001},"c":{"const":-12345678901234567890}},"required":["n"]}'
+
+  test('the schema of a tool on the network has its numbers as its server wrote them', async () => {
+    const { connection } = await aRemote('{"content":[]}', form, `[{"name":"look","inputSchema":${schema}}]`)
+    await connection.ensure()
+    expect(connection.tools().map((tool) => JSON.stringify(tool.parameters))).toEqual([schema])
+  })
+
+  test('the schema of a tool on the network is read where its type is not that of an object', async () => {
+    const { connection } = await aRemote(
+      '{"content":[]}',
+      form,
+      '[{"name":"look","inputSchema":{"properties":{"n":{"type":"int"}}}}]',
+    )
+    await connection.ensure()
+    expect(connection.tools().map((tool) => tool.parameters)).toEqual([
+      { type: 'object', properties: { n: { type: 'integer' } } },
+    ])
   })
 })

@@ -1,9 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { RunMesh } from '../mesh/run-mesh.ts'
-import { systemClock } from '../system-clock.ts'
-import { quietLog } from '../testing/quiet-log.ts'
-import { createServerConnection } from './server-connection.ts'
+import { aServerConnection } from '../testing/a-server-connection.ts'
 
 const refused = new Problem('upstream-failed', { detail: 'A redirect to a private address is not followed.' })
 const gone = new Problem('not-found', { detail: 'There is no such page.' })
@@ -29,25 +27,7 @@ function aRun(meets: Error, when: 'at once' | 'at its end') {
 /** A server whose first start was refused, and whose retry happens in a run that ends meanwhile. */
 async function triedAsTheRunEnds(meets: Error) {
   let mesh: RunMesh | null = aRun(refused, 'at once').mesh
-  const connection = createServerConnection({
-    brief: {
-      kind: 'remote',
-      name: 'away',
-      url: 'http://127.0.0.1:9/mcp',
-      transport: 'http',
-      startupTimeoutMs: 60_000,
-      callTimeoutMs: 60_000,
-      tools: null,
-    },
-    loadSdk: () => import('../parts/mcp.ts'),
-    mesh: () => mesh,
-    environment: {},
-    directory: '/',
-    clock: systemClock,
-    log: quietLog,
-    onChanged: () => undefined,
-  })
-  onTestFinished(() => connection.close())
+  const connection = aServerConnection({ name: 'away', url: 'http://127.0.0.1:9/mcp', mesh: () => mesh })
   await connection.ensure()
   expect(connection.status()).toMatchObject({ state: 'failed', detail: expect.stringContaining('redirect') })
 
@@ -87,17 +67,9 @@ test.each(['credential-refused', 'denied', 'address-refused', 'port-refused'] as
   'a server that the mesh refused (%s) is tried with each use and waited for, so that what was mended counts at once',
   async (code) => {
     const asked: number[] = []
-    const connection = createServerConnection({
-      brief: {
-        kind: 'remote',
-        name: 'away',
-        url: 'http://127.0.0.1:9/mcp',
-        transport: 'http',
-        startupTimeoutMs: 60_000,
-        callTimeoutMs: 60_000,
-        tools: null,
-      },
-      loadSdk: () => import('../parts/mcp.ts'),
+    const connection = aServerConnection({
+      name: 'away',
+      url: 'http://127.0.0.1:9/mcp',
       mesh: () => ({
         call: () => Promise.reject(new Problem(code)),
         open: () => {
@@ -106,13 +78,7 @@ test.each(['credential-refused', 'denied', 'address-refused', 'port-refused'] as
         },
         ended: new AbortController().signal,
       }),
-      environment: {},
-      directory: '/',
-      clock: systemClock,
-      log: quietLog,
-      onChanged: () => undefined,
     })
-    onTestFinished(() => connection.close())
     for (let use = 1; use <= 5; use += 1) {
       const before = asked.length
       await connection.ensure()

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { parseAsWritten } from '@flotilla/protocol/json-as-written'
-import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 
 /**
  * The member that carries a value as JSON text past the SDK, which parses each message and checks its form. A
@@ -16,12 +16,12 @@ export interface WrittenResult {
 }
 
 /**
- * Rewrites the text of a message to a client, so that the result of a call in it passes the SDK as text: the SDK
- * would change large numbers, and reject a result for one block of a type that it does not know. Any other text is
- * returned unchanged. Pure.
+ * Rewrites the text of a message to a client, so that the result of a call in it, or the schemas of listed tools, pass
+ * the SDK as text: the SDK would change large numbers, and reject a result for one block of a type that it does not
+ * know, or a list for one schema. Any other text is returned unchanged. Pure.
  */
 export function withWrittenResult(text: string): string {
-  return /"(?:content|structuredContent)"/.test(text) ? rewritten(text, resultAsText) : text
+  return /"(?:content|structuredContent|inputSchema)"/.test(text) ? rewritten(text, resultAsText) : text
 }
 
 /** Rewrites the text of a message to a server like `withWrittenResult`, for the arguments of a call. Pure. */
@@ -46,6 +46,8 @@ function rewrittenOne(message: unknown, rewrite: (message: JsonObject) => JsonOb
 
 function resultAsText(message: JsonObject): JsonObject {
   const { result } = message
+  if (isJsonObject(result) && Array.isArray(result['tools']))
+    return { ...message, result: { ...result, tools: result['tools'].map(toolAsText) } }
   if (!isJsonObject(result) || !('content' in result || 'structuredContent' in result)) return message
   const { content: _content, structuredContent: _structured, isError, _meta: meta, ...rest } = result
   return {
@@ -58,6 +60,17 @@ function resultAsText(message: JsonObject): JsonObject {
       ...(isJsonObject(meta) ? { _meta: meta } : {}),
     },
   }
+}
+
+function toolAsText(tool: JsonValue): JsonValue {
+  if (!isJsonObject(tool) || !isJsonObject(tool['inputSchema'])) return tool
+  return { ...tool, inputSchema: { type: 'object', [mark]: JSON.stringify(tool['inputSchema']) } }
+}
+
+/** The schema of a listed tool that `withWrittenResult` has rewritten, as its server wrote it. Pure. */
+export function writtenSchema(schema: JsonValue | undefined): JsonValue | undefined {
+  const text = textIn(schema)
+  return text === null ? schema : (parseAsWritten(text) as JsonValue)
 }
 
 function argumentsAsText(message: JsonObject): JsonObject {

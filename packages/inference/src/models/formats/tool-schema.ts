@@ -154,7 +154,7 @@ function inlined(schema: JsonValue): JsonValue {
   let count = 0
   const put = (value: JsonValue, depth: number): JsonValue => {
     if (Array.isArray(value)) return value.map((one) => put(one, depth))
-    if (!isJsonObject(value)) return value
+    if (!isJsonObject(value) || writtenNumber(value) !== null) return value
     const { $ref: reference, $defs: _defs, definitions: _definitions, ...rest } = value
     if (typeof reference !== 'string') {
       // A property may have the name of a keyword.
