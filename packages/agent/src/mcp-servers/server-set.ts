@@ -6,6 +6,7 @@ import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
 import type { McpBrief } from '@flotilla/protocol/mcp-servers'
 import type { Log } from '@flotilla/protocol/json-log'
 import { Problem } from '@flotilla/protocol/problem'
+import { unlessAborted } from '@flotilla/protocol/unless-aborted'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 import { boundSchemas } from './bound-schemas.ts'
@@ -181,15 +182,6 @@ export function createServerSet(deps: ServerSetDeps): ServerSet {
       await closeAll()
     },
   }
-}
-
-function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(signal.reason as Error)
-    if (signal.aborted) return giveUp()
-    signal.addEventListener('abort', giveUp, { once: true })
-    void work.then(() => resolve()).finally(() => signal.removeEventListener('abort', giveUp))
-  })
 }
 
 /** The input as the model wrote it: 64-bit ids and long fractions reach the server unchanged. Pure. */

@@ -1,6 +1,7 @@
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Transform } from 'node:stream'
 import { Problem } from '@flotilla/protocol/problem'
+import { unlessAborted } from '@flotilla/protocol/unless-aborted'
 import { buildConnector, Client } from 'undici'
 import type { Destination } from '../policy/destination.ts'
 import { destinationOf } from '../policy/destination.ts'
@@ -54,6 +55,8 @@ export function createPinnedFetch(deps: RouteDeps): PinnedFetch {
     const refusals: unknown[] = []
     const mayLeave = (): void => {
       try {
+        // The call has ended without it, so nothing may be recorded as sent.
+        signal.throwIfAborted()
         request.onLeaving?.()
       } catch (error) {
         refusals.push(error)
@@ -66,13 +69,15 @@ export function createPinnedFetch(deps: RouteDeps): PinnedFetch {
       maxHeaderSize: 64 * 1024,
     })
     try {
-      const reply = await client.compose(boundChunks).request({
+      const replying = client.compose(boundChunks).request({
         path: `${url.pathname}${url.search}`,
         method: request.method,
         headers: { 'accept-encoding': 'gzip, deflate, br', ...request.headers },
         body: request.body === '' ? null : request.body,
         signal,
       })
+      // undici heeds the signal only once the connection is open.
+      const reply = await unlessAborted(replying, signal)
       return {
         status: reply.statusCode,
         headers: flatHeaders(reply.headers),

@@ -1,5 +1,6 @@
 import { Agent, buildConnector, request } from 'undici'
 import type { FormData } from 'undici'
+import { unlessAborted } from '@flotilla/protocol/unless-aborted'
 import { connectorThrough } from '@flotilla/foundation/platform'
 import type { OutboundProxies } from '@flotilla/foundation/platform'
 import { ChannelFailure } from '../adapter.ts'
@@ -55,7 +56,9 @@ export function createPlatformHttp(proxies: OutboundProxies, maxMs = callMaxMs):
     call: async ({ method, url, headers, body, maxBytes }, signal) => {
       const bounded = AbortSignal.any([signal, AbortSignal.timeout(maxMs)])
       try {
-        const answer = await request(url, { method, headers, body, signal: bounded, dispatcher: agent })
+        const asked = request(url, { method, headers, body, signal: bounded, dispatcher: agent })
+        // undici heeds the signal only once the connection is open.
+        const answer = await unlessAborted(asked, bounded)
         const chunks: Uint8Array[] = []
         let size = 0
         // Leaving the loop closes the connection.

@@ -1,3 +1,4 @@
+import { unlessAborted } from '@flotilla/protocol/unless-aborted'
 import { request } from 'undici'
 import type { StandardSigned } from '../../../triggers/webhook/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
@@ -32,17 +33,20 @@ export async function postSigned(
     'webhook-timestamp': timestamp,
     'webhook-signature': signature,
   }
-  const answer = await request(url, {
+  const options = {
     method: 'POST',
     headers,
     body,
-    signal: bounded,
     headersTimeout: answerMaxMs,
     bodyTimeout: answerMaxMs,
-  }).catch((error: unknown) => {
-    signal.throwIfAborted()
-    throw lineFailure(error)
-  })
+  } as const
+  // undici heeds the signal only once the connection is open.
+  const answer = await unlessAborted(request(url, { ...options, signal: bounded }), bounded).catch(
+    (error: unknown) => {
+      signal.throwIfAborted()
+      throw lineFailure(error)
+    },
+  )
   await answer.body.dump({ limit: answerMaxBytes }).catch(() => {})
   const { statusCode: status } = answer
   if (status >= 200 && status < 300) return
