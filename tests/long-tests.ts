@@ -10,6 +10,7 @@ const flows = [
   'agent-stuck',
   'approved-calls-killed',
   'approved-effects-killed',
+  'asked-programs-killed',
   'backup',
   'channel-files',
   'channel-setup',

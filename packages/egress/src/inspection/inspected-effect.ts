@@ -1,6 +1,5 @@
-import { plainHost } from '@flotilla/identity/policy'
+import { decidedRequest, plainHost } from '@flotilla/identity/policy'
 import type { EffectDetails } from '@flotilla/identity/policy'
-import { decidedRequest } from '../egress/index.ts'
 
 /** The effect of a program's request to an inspected host, as the policy decides it. Pure. */
 export function inspectedEffect(

@@ -17,7 +17,7 @@ rules:
   - { name: key, match: { host: code.test, credential: github, method: DELETE }, verdict: deny, reason: No deletion. }
 `
 
-function aTurn(method: string, path: string, rules = policy) {
+function aTurn(method: string, path: string, rules = policy, host = 'code.test') {
   const room = aCredentialRoom({ values: { github: value }, hosts: { github: ['code.test'] } })
   const takeTurn = createTakeTurn({
     guard: () => {},
@@ -27,7 +27,7 @@ function aTurn(method: string, path: string, rules = policy) {
     loop: { spend: (_agentId, work) => work(), require: () => {}, turn: () => null },
     checkEffect: policyOf(rules),
   })
-  const connection = { identity: { caller }, destination: { host: 'code.test', port: 443 } }
+  const connection = { identity: { caller }, destination: { host, port: 443 } }
   return takeTurn(connection, { method, path })
 }
 
@@ -102,6 +102,15 @@ test('an inspected request gets the value of a credential that no rule concerns'
     headers: expect.arrayContaining([`Bearer ${value}`]) as unknown,
   })
 })
+
+test.each(['other.test', 'code.test.other.test', 'lfs.code.test'])(
+  'a redirect to %s gets no value of a credential that is bound to another host',
+  async (host) => {
+    const turn = await aTurn('PUT', '/objects/7', policy, host)
+    expect(() => turn.fill(withKey)).toThrow(expect.objectContaining({ code: 'credential-refused' }))
+    expect(turn.fill(['X-A', 'b'])).toEqual({ headers: ['X-A', 'b'] })
+  },
+)
 
 const sockets = `
 rules:

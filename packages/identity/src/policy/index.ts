@@ -2,6 +2,7 @@
 
 export { createCheckEffect } from './check-effect.ts'
 export type { CheckEffect, PolicyChecks } from './check-effect.ts'
+export { decidedRequest } from './decided-request.ts'
 export { plainHost } from './compile-rule.ts'
 export type { PolicyRule } from './compile-rule.ts'
 export { harnessCallPrefix, webSocketMethod } from './effect.ts'

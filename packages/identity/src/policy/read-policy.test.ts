@@ -204,6 +204,13 @@ describe('presets', () => {
     [git, { url: 'https://api.github.com/repos/a/b/pulls' }, 'allow null'],
     [git, { url: `${repository}/info/lfs/objects/batch`, method: 'POST' }, 'ask git-host/writes'],
     [git, { url: `${repository}/info/lfs/locks`, method: 'POST' }, 'ask git-host/writes'],
+    // The objects go to a host that the answer of the batch names.
+    [git, { url: 'https://objects.other.test/7', method: 'PUT' }, 'allow null'],
+    [
+      'rules:\n  - { name: no, match: { method: DELETE }, verdict: deny }',
+      { url: 'https://tickets.test/7?_method=DELETE', method: 'POST' },
+      'deny no',
+    ],
     ['rules:\n  - preset: npm', { url: 'https://registry.npmjs.org/left-pad' }, 'allow npm/reads'],
     [
       'rules:\n  - preset: npm',

@@ -1,6 +1,7 @@
 import type { StepWork } from '@flotilla/foundation/intake'
 import { plainHost } from './compile-rule.ts'
 import type { DecideEffect, Effect, Verdict } from './effect.ts'
+import { decidedRequest } from './decided-request.ts'
 import type { CheckedCase } from './parse-policy.ts'
 import type { PolicyCase } from './policy-schema.ts'
 
@@ -19,8 +20,9 @@ export function effectOfCase(one: Omit<PolicyCase, 'expect' | 'rule'>): Effect {
       : {
           host: plainHost(url.hostname),
           // A tunnel hides what is sent through it.
-          method: tool === 'connect' ? null : (one.method ?? 'GET').toUpperCase(),
-          path: tool === 'connect' ? null : url.pathname,
+          ...(tool === 'connect'
+            ? { method: null, path: null }
+            : decidedRequest({ method: one.method ?? 'GET', path: url.pathname, query: url.search }, [])),
         }),
     ...(one.mcp_server === undefined ? {} : { mcpServer: one.mcp_server, mcpTool: one.mcp_tool ?? null }),
     ...(one.credential === undefined ? {} : { credentials: one.credential }),

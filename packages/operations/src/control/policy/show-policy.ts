@@ -2,7 +2,7 @@ import type { PolicyExplanation, PolicyView } from '@flotilla/protocol/control-a
 import type { OriginKind } from '@flotilla/protocol/origin'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Action, Caller, Decision, Guard } from '@flotilla/identity/access'
-import { plainHost } from '@flotilla/identity/policy'
+import { decidedRequest, plainHost } from '@flotilla/identity/policy'
 import type { CheckEffect, PolicyStore, PolicyUse } from '@flotilla/identity/policy'
 import type { AgentRegistry } from '@flotilla/fleet/agents'
 
@@ -57,7 +57,7 @@ export function createShowPolicy(deps: {
       guard(caller, { do: 'view-fleet' })
       agents.require(agentId)
       if (!URL.canParse(url)) throw new Problem('bad-request', { detail: 'url: an address is expected' })
-      const { hostname, pathname, protocol } = new URL(url)
+      const { hostname, pathname, protocol, search } = new URL(url)
       if (protocol !== 'http:' && protocol !== 'https:')
         throw new Problem('bad-request', { detail: 'url: an http or https address is expected' })
       const asked = { agent_id: agentId, method: method.toUpperCase(), url, file }
@@ -69,7 +69,8 @@ export function createShowPolicy(deps: {
         const reason = `${record.reason}; no rule gives what the permission record withholds`
         return { ...asked, verdict: 'deny', rule: null, line: null, reason }
       }
-      const sent = { method: asked.method, host: plainHost(hostname), path: pathname, credentials: [] }
+      const request = decidedRequest({ method, path: pathname, query: search }, [])
+      const sent = { ...request, host: plainHost(hostname), credentials: [] }
       const decision = deps.checkEffect.explain(agentId, { tool: 'http_request', ...sent }, [origin])
       return { ...asked, ...decision }
     },

@@ -1,0 +1,247 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
+import type { ApprovalView } from '@flotilla/protocol/agent-edit'
+import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { aCassette, runs, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { layPolicy } from '../support/lay-policy.ts'
+import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { startNameServer } from '../support/name-server.ts'
+import type { NameServer } from '../support/name-server.ts'
+import { startPackageSite } from '../support/package-site.ts'
+import type { PackageSite } from '../support/package-site.ts'
+
+const support = join(repositoryRoot, 'tests', 'support')
+const preload = pathToFileURL(join(support, 'kill-at-row.mjs')).href
+const host = 'code.outside.test'
+
+let site: PackageSite
+let names: NameServer
+let mesh: MeshProcess
+let arm: string
+let count = 0
+
+beforeAll(async () => {
+  site = await startPackageSite(host)
+  names = await startNameServer((name) => (name === host ? ['127.0.0.1'] : null))
+  const place = `${host}:${site.tlsPort}`
+  const folder = await mkdtemp(join(tmpdir(), 'arm-'))
+  arm = join(folder, 'armed')
+  await writeFile(join(folder, 'outside.pem'), site.certificate)
+  const harness = { command: [process.execPath, join(support, 'acp-harness.mjs')] }
+  mesh = await startMesh({
+    cassettes: {
+      clerk: aCassette(
+        { when: 'approval|action|What you asked', turns: [says('Heard.')] },
+        {
+          when: '^send (\\d+)$',
+          turns: [
+            {
+              ...runs(`curl -sS -d 'a body' https://${place}/{{number}}.`),
+              capture: { number: '^send (\\d+)$' },
+            },
+            says('Asked.'),
+          ],
+        },
+      ),
+    },
+    settings: {
+      restarts_per_hour: 1000,
+      rate_limits: { http: 100_000 },
+      agents: { coder: { harness } },
+      egress: {
+        dns_servers: [`127.0.0.1:${names.port}`],
+        allowed_private: [place],
+        inspected_hosts: [host],
+      },
+    },
+    environment: {
+      NODE_OPTIONS: `--import=${preload}`,
+      KILL_WHEN_ARMED: arm,
+      NODE_EXTRA_CA_CERTS: join(folder, 'outside.pem'),
+    },
+  })
+  for (const id of ['clerk', 'coder']) await mesh.createWorker(id)
+  await layPolicy(
+    mesh,
+    `rules:
+  - { name: posts, match: { host: ${host}, method: POST }, verdict: ask, reason: It writes. }
+  - { name: programs, match: { agent: coder, tool: harness_execute }, verdict: ask, reason: It runs. }
+`,
+    'programs',
+  )
+})
+afterAll(async () => {
+  await mesh?.stop()
+  await site?.close()
+  names?.close()
+})
+beforeEach(async () => {
+  await rm(arm, { force: true })
+  await mesh.restartIfStopped()
+})
+
+/** The kinds of effects: what an agent is asked to do, and how often effect N was made. */
+const kinds = {
+  'a program’s request to an inspected host': {
+    agent: 'clerk',
+    text: (number: number) => `send ${number}`,
+    isOwn: (args: string, number: number) => args.includes(`/${number}."`),
+    made: async (number: number) => site.requests.filter(({ url }) => url === `/${number}.`).length,
+  },
+  'a call that a harness asks for': {
+    agent: 'coder',
+    text: (number: number) => `run echo x >> made-${number}.\nsay End.`,
+    isOwn: (args: string, number: number) => args.includes(`made-${number}.`),
+    made: async (number: number) =>
+      (await readFile(join(mesh.dataOf('coder'), `made-${number}.`), 'utf8').catch(() => '')).length / 2,
+  },
+} as const
+
+/** One effect of a kind, which no other one equals. */
+function anEffect(kind: keyof typeof kinds) {
+  const number = ++count
+  const { agent, text, isOwn, made } = kinds[kind]
+  const approvals = async () => {
+    const reply = await mesh.call(controlEndpoints.pending, { query: { state: 'all', limit: 200 } })
+    const { pending } = controlApi.pending.response.parse(reply.json())
+    return (pending as readonly ApprovalView[]).filter(({ args }) => isOwn(JSON.stringify(args), number))
+  }
+  return {
+    approvals,
+    made: () => made(number),
+    ask: () => mesh.submit(text(number), { agent, key: text(number), session: `s${number}` }),
+    asked: () => eventually('a person is asked', async () => (await approvals())[0] ?? null),
+    settled: () =>
+      eventually('the approval is decided', async () => {
+        const [one] = await approvals()
+        return one !== undefined && one.state !== 'pending' && one.state !== 'confirmed' ? one : null
+      }),
+  }
+}
+
+const confirm = ({ id, digest }: ApprovalView) =>
+  mesh.call(controlEndpoints.pendingConfirm, { params: { id }, body: { digest } })
+
+async function killed() {
+  await eventually('the mesh is killed', async () => !existsSync(arm) || null)
+  await mesh.kill9().catch(() => undefined)
+}
+
+/** Changes a row as time would, while no mesh runs. */
+function whileStopped(change: string, id: string) {
+  const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'))
+  database.prepare(`UPDATE approvals SET ${change} WHERE id = ?`).run(id)
+  database.close()
+}
+
+const at = (...steps: readonly string[]) =>
+  steps.flatMap((step) => (['before', 'after'] as const).map((moment) => `${moment} ${step}`))
+
+const request = 'a program’s request to an inspected host'
+const call = 'a call that a harness asks for'
+const asking = [
+  ...at('INSERT INTO kept_bodies', 'INSERT INTO approvals').map((step) => [request, step] as const),
+  ...at('INSERT INTO approvals').map((step) => [call, step] as const),
+]
+const carryingOut = [
+  ...at(
+    'UPDATE approvals',
+    'INSERT INTO effect',
+    'UPDATE effect',
+    '2x UPDATE approvals',
+    'DELETE FROM kept_bodies',
+  ).map((step) => [request, step] as const),
+  ...at('UPDATE approvals', '2x UPDATE approvals').map((step) => [call, step] as const),
+]
+
+describe('an effect that a rule asks about, on a mesh that is killed', () => {
+  it.each(asking)('%s is not made before a person approved it, killed %s', async (kind, step) => {
+    const effect = anEffect(kind)
+    await writeFile(arm, step)
+    const run = await effect.ask()
+    await killed()
+    await mesh.restart()
+    // A harness asks again in the next attempt; a command of an agent is not repeated.
+    const isAsked = kind === call || step === 'after INSERT INTO approvals'
+    const approval = isAsked ? await effect.asked() : null
+    expect(await effect.made()).toBe(0)
+    if (approval !== null) {
+      await confirm(approval)
+      expect((await effect.settled()).state).toBe('done')
+    }
+    await mesh.ended(run)
+    const asked = await effect.approvals()
+    expect(asked.length).toBeLessThanOrEqual(1)
+    expect(await effect.made()).toBe(asked.length)
+  })
+
+  it.each(carryingOut)('%s is made at most once, killed %s', async (kind, step) => {
+    const effect = anEffect(kind)
+    const run = await effect.ask()
+    const approval = await effect.asked()
+    await writeFile(arm, step)
+    await confirm(approval).catch(() => undefined)
+    await killed()
+    await mesh.restart()
+    const [now] = await effect.approvals()
+    if (now?.state === 'pending') {
+      expect(await effect.made()).toBe(0)
+      await confirm(now)
+    }
+    const { state } = await effect.settled()
+    await mesh.ended(run)
+    const made = await effect.made()
+    // A request that may have left is not reported as done, and is not repeated.
+    expect(['done 1', 'failed 0', 'failed 1']).toContain(`${state} ${made}`)
+    expect((await confirm(approval)).status).toBe(409)
+    await mesh.kill9()
+    await mesh.restart()
+    expect(await effect.made()).toBe(made)
+  })
+
+  it.each([
+    [request, 'expired', 'expires_at = 1', 'expired'],
+    [request, 'has other bytes', "args = json_set(args, '$.path', '/other')", 'failed'],
+    [call, 'expired', 'expires_at = 1', 'expired'],
+    [call, 'is another call', "args = json_set(args, '$.input', 'run rm all')", 'failed'],
+  ] as const)(
+    '%s, approved and %s when the mesh is back, is not made',
+    async (...[kind, , change, state]) => {
+      const effect = anEffect(kind)
+      await effect.ask()
+      const approval = await effect.asked()
+      await writeFile(arm, 'after UPDATE approvals')
+      await confirm(approval).catch(() => undefined)
+      await killed()
+      whileStopped(change, approval.id)
+      await mesh.restart()
+      const settled = await eventually('the approval is decided', async () => {
+        const reply = await mesh.call(controlEndpoints.pendingOne, { params: { id: approval.id } })
+        const one = controlApi.pendingOne.response.parse(reply.json())
+        return one.state !== 'pending' && one.state !== 'confirmed' ? one : null
+      })
+      expect([settled.state, await effect.made()]).toEqual([state, 0])
+    },
+  )
+
+  it.each([request, call] as const)('%s is never made after it was rejected', async (kind) => {
+    const effect = anEffect(kind)
+    await effect.ask()
+    const approval = await effect.asked()
+    await writeFile(arm, 'after UPDATE approvals')
+    await mesh.call(controlEndpoints.pendingCancel, { params: { id: approval.id } }).catch(() => undefined)
+    await killed()
+    await mesh.restart()
+    expect((await effect.settled()).state).toBe('cancelled')
+    expect((await confirm(approval)).status).toBe(409)
+    expect(await effect.made()).toBe(0)
+  })
+})
