@@ -1,3 +1,4 @@
+import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
 import { peopleAdminEndpoints } from '@flotilla/protocol/people-api'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -89,6 +90,31 @@ describe.skipIf(!hasBrowser)('the policy in the browser', () => {
     const item = list.locator('> li').filter({ hasText: '/third' })
     expect(await item.getByRole('listitem').count()).toBeGreaterThan(1)
     expect(await wrongWith(watched, 'approvals-several')).toEqual([])
+    await context.close()
+  })
+
+  it('the link of a notice shows one approval, and opening it decides nothing', async () => {
+    await fleet.submit('fifth')
+    await fleet.asked('fifth')
+    const list = () => fleet.mesh.call(controlEndpoints.pending, { query: { state: 'open', limit: 100 } })
+    const open = async () => controlApi.pending.response.parse((await list()).json()).pending
+    const fifth = (await open()).find(({ summary }) => summary.includes('/fifth'))
+    const path = `/approvals/${fifth?.id.replace('_', '%5F')}`
+    // A platform opens the link for a preview.
+    for (const method of ['GET', 'HEAD'])
+      expect(
+        (await fetch(fleet.mesh.url + path, { method, headers: { 'user-agent': 'a bot' } })).status,
+      ).toBe(200)
+    const watched = await openPage(browser, fleet.mesh.url)
+    const { page, context } = watched
+    await watched.openWhole(path, '/fifth')
+    expect(await page.getByRole('button', { name: 'Approve …' }).count()).toBe(1)
+    expect(await open()).toContainEqual(fifth)
+    expect(fleet.arrived('fifth')).toBe(0)
+    expect(await wrongWith(watched, 'approval-alone')).toEqual([])
+    await page.getByRole('button', { name: 'Refuse' }).click()
+    await page.getByRole('region', { name: 'Table of decisions' }).getByText('cancelled').waitFor()
+    await watched.openWhole('/approvals/appr_none', 'no approval has the id')
     await context.close()
   })
 

@@ -13,7 +13,9 @@ import { originOf } from '../runs/submit-run.ts'
 import { createApprovals } from './approvals.ts'
 import type { Approvals } from './approvals.ts'
 import { approvalTransitions, canMoveApproval } from './approval-record.ts'
+import type { ApprovalRecord } from './approval-record.ts'
 import { createApprovalTable } from './approval-table.ts'
+import { endOrNow } from './confirm-approval.ts'
 
 const person: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const operator = { kind: 'agent', agentId: 'operator', token: 'door', run: null } as const
@@ -452,4 +454,24 @@ describe('the run that asked', () => {
     expect(runs).toEqual([second.id])
     await ledger.close()
   })
+})
+
+test('an approval that does not exist names the command that lists the others', async () => {
+  const { approvals } = aHarness()
+  const missing = expect.objectContaining({
+    code: 'not-found',
+    repair: 'List what waits for you: flotilla pending.',
+  })
+  await expect(approvals.confirm(person, { id: 'appr_none', digest: '' })).rejects.toEqual(missing)
+  expect(() => approvals.cancel(person, 'appr_none')).toThrow(missing)
+})
+
+test('an action that fails in the background is logged with its approval', async () => {
+  const error = vi.fn()
+  const failed = new Error('the disk is full')
+  const row = { id: 'appr_7', kind: 'build' } as ApprovalRecord
+  const kinds = { build: { inBackground: true } } as unknown as Parameters<typeof endOrNow>[0]['kinds']
+  expect(await endOrNow({ kinds, log: { ...silentLog, error } }, row, Promise.reject(failed))).toBe(row)
+  await Promise.resolve()
+  expect(error).toHaveBeenCalledExactlyOnceWith({ approvalId: 'appr_7', err: failed }, expect.any(String))
 })

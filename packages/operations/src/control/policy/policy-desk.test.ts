@@ -431,6 +431,7 @@ describe('what rules stopped', () => {
 
 describe('the reach of a credential', () => {
   let isCut = false
+  let whyNone: string | null = null
   async function reachOf(more: {
     readonly hosts: readonly string[]
     readonly inspected?: readonly string[]
@@ -459,8 +460,9 @@ describe('the reach of a credential', () => {
       requireAgent: () => {},
       loop: ownLoop(),
     })
-    const { ways, truncated } = await reach(owner, 'scout', 'github')
+    const { ways, truncated, refused } = await reach(owner, 'scout', 'github')
     isCut = truncated
+    whyNone = refused
     return ways.map(({ host, by, verdict }) => `${host} ${by} ${verdict}`)
   }
 
@@ -493,6 +495,13 @@ describe('the reach of a credential', () => {
     expect(isCut).toBe(false)
     expect(await reachOf({ hosts: ['*.one.test'], allowed })).toHaveLength(1000)
     expect(isCut).toBe(true)
+  })
+
+  test('of a credential that is not stored, or has no host, says so', async () => {
+    expect(await reachOf({ hosts: [] })).toEqual([])
+    expect(whyNone).toBe('no credential github is stored, or it may be sent to no host')
+    await reachOf({ hosts: ['api.test'] })
+    expect(whyNone).toBeNull()
   })
 
   test('is empty without permissions', async () => {

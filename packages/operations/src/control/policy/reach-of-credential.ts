@@ -40,6 +40,11 @@ export function createReachOfCredential(deps: {
     const use = deps.decide(agent, { do: 'use-credential', name: credential })
     if (!use.allowed)
       return { agent_id: agentId, credential, refused: use.reason, ways: [], truncated: false }
+    const hosts = deps.hostsOf(credential)
+    if (hosts.length === 0) {
+      const refused = `no credential ${credential} is stored, or it may be sent to no host`
+      return { agent_id: agentId, credential, refused, ways: [], truncated: false }
+    }
     const furthest = createFurthestVerdict(deps.policy.snapshot().rules)
     const { allowed_hosts: lists, inspected_hosts: inspected } = deps.settings().egress
     const mayCall = deps.decide(agent, { do: 'call-api', api: 'http' }).allowed
@@ -77,7 +82,7 @@ export function createReachOfCredential(deps: {
         : []),
     ]
     const ways: Way[] = []
-    for (const text of deps.hostsOf(credential)) {
+    for (const text of hosts) {
       const bound = parseHostPattern(text)
       if (bound === null) continue
       for (const pattern of within(bound, lists[deps.rootOf(agentId)])) {
