@@ -136,6 +136,13 @@ describe.skipIf(!hasBrowser)('the end of a turn in the browser', () => {
     await field.press('Enter')
     await log.getByText('Line.').first().waitFor()
     await expect.poll(distance).toBeLessThan(80)
+    // A message to the working agent is at the end too.
+    await scrollUp()
+    await page.getByLabel('Say something to').fill('mind the gap')
+    await page.keyboard.press('Enter')
+    await expect.poll(distance).toBeLessThan(80)
+    await log.getByText('mind the gap').waitFor()
+    await expect.poll(distance).toBeLessThan(80)
     await scrollUp()
     const toNew = page.getByRole('button', { name: 'New messages' })
     expect(await toNew.count()).toBe(0)

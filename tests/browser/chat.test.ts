@@ -177,7 +177,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await scribe.waitFor()
     await page.getByRole('button', { name: 'Open courier beside' }).click()
     const second = page.getByRole('region', { name: /Conversation with courier/ }).last()
-    await second.getByLabel('Session').selectOption('dashboard-2')
+    await second.getByRole('combobox', { name: 'Conversation' }).selectOption('dashboard-2')
     const other = page.getByRole('region', { name: 'Conversation with courier, dashboard-2' })
     await other.getByRole('textbox').fill('Are you there?')
     await other.getByRole('textbox').press('Enter')

@@ -74,6 +74,7 @@ export const authenticationTable = {
     'GET /api/journal': 'owner',
     'GET /api/journal/verify': 'owner',
     'GET /api/me': 'viewer',
+    'GET /api/me/names': 'viewer',
     'GET /api/messages': 'viewer',
     'GET /api/models': 'viewer',
     'GET /api/packages': 'viewer',
@@ -225,6 +226,7 @@ export const authenticationTable = {
     'PUT /api/setup/answers': 'owner',
     'PUT /api/setup/model': 'owner',
     'PUT /api/setup/price': 'owner',
+    'PUT /api/me/names': 'viewer',
     'PUT /api/watchers': 'owner',
   },
   /** An agent with its agent token, in an active run. */

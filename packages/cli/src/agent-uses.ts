@@ -7,7 +7,7 @@ const nameColumnsMax = 80
 /** The maximum number of lines that are shown; further lines are only counted. */
 const shownMax = 20
 
-/** What starts runs of an agent automatically, one line each: watchers, jobs, webhooks and its heartbeat. */
+/** What starts runs of an agent automatically, one line each; what is switched off starts none. */
 export async function usesOf(
   client: MeshClient,
   agentId: string,
@@ -28,10 +28,10 @@ export async function usesOf(
           `watcher of ${name(path)} (config/watchers.yaml line ${line}; it stays but has no agent)`,
       ),
     ...cron.jobs
-      .filter(({ agent }) => agent === agentId)
+      .filter(({ agent, heartbeat, enabled }) => agent === agentId && enabled && !heartbeat)
       .map(({ id, schedule }) => `cron job ${name(id)} (${name(schedule)})`),
     ...hooks.webhooks
-      .filter(({ agent_id: id }) => id === agentId)
+      .filter(({ agent_id: id, enabled }) => id === agentId && enabled)
       .map(({ id, name: title }) => `webhook ${name(title)} (${id})`),
     ...heartbeats.heartbeats
       .filter((heartbeat) => heartbeat.agent_id === agentId && heartbeat.schedule !== null)

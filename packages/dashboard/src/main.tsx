@@ -12,7 +12,11 @@ import './design/table.css'
 import './design/parts.css'
 import './design/overlays.css'
 import './design/layout.css'
+import './design/page.css'
+import './design/figures.css'
+import './design/list-rows.css'
 import './design/chat.css'
+import './design/conversations.css'
 import './design/narrow-screens.css'
 
 // The page's content security policy forbids `eval`, and an attempt by zod would be reported as a violation.

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { ownNameChangeSchema, ownNamesSchema } from './own-names.ts'
 import {
   grantSchema,
   identitySchema,
@@ -12,6 +13,16 @@ import {
 /** Who has access to the people's API, and with which role. */
 export const peopleAdminEndpoints = {
   me: { method: 'GET', path: '/api/me', summary: 'Return the caller’s name, role and agents.' },
+  ownNames: {
+    method: 'GET',
+    path: '/api/me/names',
+    summary: 'Return the names that the caller gave to conversations and filters.',
+  },
+  ownNameChange: {
+    method: 'PUT',
+    path: '/api/me/names',
+    summary: 'Set or remove a name that the caller gives to a conversation or filter.',
+  },
   people: { method: 'GET', path: '/api/people', summary: 'List all people of config/people.json.' },
   personAdd: {
     method: 'POST',
@@ -75,6 +86,8 @@ export const peopleAdminApi = {
       agents,
     }),
   },
+  ownNames: { response: ownNamesSchema },
+  ownNameChange: { request: ownNameChangeSchema, response: ownNamesSchema },
   people: { response: z.strictObject({ people: z.array(personViewSchema) }) },
   personAdd: {
     request: z.strictObject({

@@ -57,6 +57,8 @@ export const rolesOfRoutes = {
   'GET /api/events': 'viewer',
   'GET /api/heartbeats': 'viewer',
   'GET /api/me': 'viewer',
+  'GET /api/me/names': 'viewer',
+  'PUT /api/me/names': 'viewer',
   'GET /api/messages': 'viewer',
   'GET /api/models': 'viewer',
   'GET /api/pauses': 'viewer',

@@ -52,7 +52,7 @@ export function Palette({ close }: { readonly close: () => void }) {
       path: `/runs/${run.id}`,
     }),
   )
-  const pages: readonly Entry[] = [...menu, { path: '/design', title: 'Design' }].map(({ path, title }) => ({
+  const pages: readonly Entry[] = menu.map(({ path, title }) => ({
     words: title,
     kind: 'page',
     path,

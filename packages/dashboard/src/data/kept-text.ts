@@ -1,9 +1,6 @@
 /** The longest text that a page keeps in the browser under one name, in characters. */
 const keptMaxChars = 50_000
 
-/** The DOM event after a change of kept text, for other components of the same page. */
-const keptChanged = 'flotilla-kept-changed'
-
 /** Returns the text that this browser keeps under a name; empty without one, and where storage is unavailable. */
 export function readKept(name: string): string {
   try {
@@ -20,16 +17,5 @@ export function keepText(name: string, text: string): void {
     window.localStorage.setItem(`flotilla.${name}`, text)
   } catch {
     // A choice that cannot be stored is made again on the next visit.
-  }
-  window.dispatchEvent(new Event(keptChanged))
-}
-
-/** Calls the listener after a change, here or in another tab. */
-export function followKept(listener: () => void): () => void {
-  window.addEventListener(keptChanged, listener)
-  window.addEventListener('storage', listener)
-  return () => {
-    window.removeEventListener(keptChanged, listener)
-    window.removeEventListener('storage', listener)
   }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { costKeyWords, daysFrom, hourlySeries } from './cost-series.ts'
+import { costKeyWords, daysFrom, hourlySeries, tokenSeries } from './cost-series.ts'
 
 it('a series by hour has a bar for each hour of its days, also for those without calls', () => {
   const rows = [
@@ -23,4 +23,21 @@ it('the days and keys of a report have words', () => {
     'none',
     'task',
   ])
+})
+
+it('tokens are one series with a bar for each day or hour, also for those without calls', () => {
+  const row = (key: string) => ({ key, prompt_tokens: 100, completion_tokens: 20 })
+  const days = tokenSeries({ by: 'day', from: '2026-11-28', to: '2026-11-30', rows: [row('2026-11-29')] })
+  expect(days).toEqual({
+    rows: [{ key: 'read and written', daily_usd: [0, 120, 0] }],
+    bars: ['28 Nov', '29 Nov', '30 Nov'],
+  })
+  const hours = tokenSeries({
+    by: 'hour',
+    from: '2026-11-30',
+    to: '2026-11-30',
+    rows: [row('2026-11-30T05')],
+  })
+  expect(hours.rows[0]?.daily_usd.indexOf(120)).toBe(5)
+  expect(hours.bars).toHaveLength(24)
 })

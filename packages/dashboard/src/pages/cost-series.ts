@@ -31,6 +31,39 @@ export function hourlySeries({
   return { from, rows: [{ key: 'all', daily_usd: hourly }], bars: at.map(hourLabel) }
 }
 
+/** Returns a report by day or hour with tokens in place of dollars, as one series. Pure. */
+export function tokenSeries({
+  by,
+  from,
+  to,
+  rows,
+}: {
+  readonly by: string
+  readonly from: string
+  readonly to: string
+  readonly rows: readonly {
+    readonly key: string
+    readonly prompt_tokens: number
+    readonly completion_tokens: number
+  }[]
+}) {
+  const perDay = by === 'hour' ? 24 : 1
+  const first = Date.parse(`${from}T00:00:00Z`)
+  const bars = ((Date.parse(`${to}T00:00:00Z`) - first) / dayMs + 1) * perDay
+  const used = new Map(rows.map((row) => [row.key, row.prompt_tokens + row.completion_tokens]))
+  const at = Array.from({ length: bars }, (_, bar) => first + (bar * dayMs) / perDay)
+  const keyChars = by === 'hour' ? 13 : 10
+  return {
+    rows: [
+      {
+        key: 'read and written',
+        daily_usd: at.map((one) => used.get(new Date(one).toISOString().slice(0, keyChars)) ?? 0),
+      },
+    ],
+    bars: at.map(by === 'hour' ? hourLabel : dayLabel),
+  }
+}
+
 /** Returns the words for the key of a row. Pure. */
 export function costKeyWords(by: string, key: string): string {
   if (by === 'hour') return hourLabel(Date.parse(`${key}:00:00Z`))

@@ -1,5 +1,5 @@
 import { upTo } from '@flotilla/protocol/up-to'
-import { Suspense, lazy } from 'react'
+import { Suspense, lazy, useMemo } from 'react'
 import { cacheHitRate, hasCacheUse } from '@flotilla/protocol/money-api'
 import type { BudgetView } from '@flotilla/protocol/money-api'
 import type { Reply } from '@flotilla/client/mesh-call'
@@ -13,7 +13,8 @@ import { BudgetList } from './budget-list.tsx'
 import { BudgetPeriod } from './budget-period.tsx'
 import { budgetTitle } from './sort-budgets.ts'
 import { forecastMonth } from './cost-forecast.ts'
-import { costKeyWords, daysFrom, hourlySeries } from './cost-series.ts'
+import type { ChartUnit } from './daily-chart.tsx'
+import { costKeyWords, daysFrom, hourlySeries, tokenSeries } from './cost-series.ts'
 import { Limits } from './settings/limits.tsx'
 import './settings/settings.css'
 
@@ -34,7 +35,7 @@ const usualDays = 30
 const hourDaysMax = 7
 
 export function CostsPage() {
-  const [choice, choose] = useChoice(['by', 'days'])
+  const [choice, choose] = useChoice(['by', 'days', 'show'])
   const by = groups.find((one) => one === choice.by) ?? groups[0]
   const chosenDays = ranges.find((one) => String(one) === choice.days) ?? usualDays
   const isHourly = by === 'hour'
@@ -44,6 +45,8 @@ export function CostsPage() {
   const mayChange = useRefusal({ call: 'budgetSet' }) === null
   const fleet = budgets.data?.budgets.find(({ scope }) => scope === 'fleet')
   const { data } = report
+  const isFree = data !== undefined && data.total.calls > 0 && data.total.usd === 0
+  const unit: ChartUnit = isFree || choice.show === 'tokens' ? 'tokens' : 'dollars'
   return (
     <div className="page">
       <PageHead title="Costs">
@@ -91,7 +94,7 @@ export function CostsPage() {
           <div className="figures">
             <Figure
               label={`Spent in ${formatCount(days, 'day')}`}
-              value={upTo(formatUsd(data.total.usd), data.total.unconfirmed_usd)}
+              value={isFree ? 'free' : upTo(formatUsd(data.total.usd), data.total.unconfirmed_usd)}
             />
             <Figure label="Model calls" value={formatTokens(data.total.calls)} />
             <Figure label="Tokens read" value={formatTokens(data.total.prompt_tokens)} />
@@ -100,20 +103,42 @@ export function CostsPage() {
             <Forecast fleet={fleet} />
           </div>
           <Card
-            title={chartTitle(by)}
-            more={<span className="small muted">{isHourly ? 'UTC hours' : 'UTC days'}</span>}
+            title={chartTitle(by, unit)}
+            more={
+              <span className="row">
+                {!isFree && data.total.calls > 0 && (
+                  <select
+                    className="input"
+                    aria-label="Show"
+                    value={unit}
+                    onChange={(event) => choose('show', event.target.value === 'tokens' ? 'tokens' : '')}
+                  >
+                    <option value="dollars">Dollars</option>
+                    <option value="tokens">Tokens</option>
+                  </select>
+                )}
+                <span className="small muted">{isHourly ? 'UTC hours' : 'UTC days'}</span>
+              </span>
+            }
           >
             <div className="body">
-              {data.total.usd === 0 ? (
-                <Empty title={data.total.calls === 0 ? 'No model was called yet' : 'Nothing was spent'}>
-                  {data.total.calls === 0
-                    ? 'Days appear here once agents have spent money.'
-                    : 'The models that were called cost nothing; Settings has the price of each.'}
+              {isFree && (
+                <p className="small muted">
+                  The models that were called are free. A price can be set where they are not:{' '}
+                  <code>flotilla models price</code>
+                </p>
+              )}
+              {data.total.calls === 0 ? (
+                <Empty title="No model was called yet">
+                  Days appear here once agents have called a model.
                 </Empty>
+              ) : unit === 'tokens' ? (
+                <TokenChart by={isHourly ? 'hour' : 'day'} days={days} />
               ) : (
                 <Suspense fallback={<Loading />}>
                   <DailyChart
                     report={chartReport(data)}
+                    unit="dollars"
                     limitUsd={isHourly ? null : (fleet?.daily.limit_usd ?? null)}
                   />
                 </Suspense>
@@ -153,7 +178,20 @@ function Forecast({ fleet }: { readonly fleet: BudgetView | undefined }) {
   )
 }
 
-function chartTitle(by: (typeof groups)[number]): string {
+/** Tokens of all models over time: they are used also where nothing is paid. */
+function TokenChart({ by, days }: { readonly by: 'hour' | 'day'; readonly days: number }) {
+  const report = useMesh('costReport', { query: { by, days } })
+  const series = useMemo(() => report.data && tokenSeries(report.data), [report.data])
+  if (!series) return <Loading />
+  return (
+    <Suspense fallback={<Loading />}>
+      <DailyChart report={series} unit="tokens" limitUsd={null} />
+    </Suspense>
+  )
+}
+
+function chartTitle(by: (typeof groups)[number], unit: ChartUnit): string {
+  if (unit === 'tokens') return by === 'hour' ? 'Tokens an hour' : 'Tokens a day'
   if (by === 'hour') return 'Dollars an hour'
   return by === 'day' ? 'Dollars a day' : `Dollars a day, by ${groupTitles[by].toLowerCase()}`
 }
@@ -220,7 +258,7 @@ function Rows({ by, rows }: { readonly by: (typeof groups)[number]; readonly row
               <tr key={row.key}>
                 <td>{costKeyWords(by, row.key)}</td>
                 <td className="right" data-label="Dollars">
-                  {upTo(formatUsd(row.usd), row.unconfirmed_usd)}
+                  {row.usd === 0 && row.calls > 0 ? 'free' : upTo(formatUsd(row.usd), row.unconfirmed_usd)}
                   {row.unconfirmed_usd > 0 && (
                     <div className="small muted">{formatUsd(row.unconfirmed_usd)} unconfirmed</div>
                   )}

@@ -13,7 +13,7 @@ import {
 import { useEffect, useRef } from 'react'
 import { themeChanged } from '../design/theme.ts'
 import { axisUsd } from '../data/axis-usd.ts'
-import { formatUsd } from '../data/format.ts'
+import { formatTokens, formatUsd } from '../data/format.ts'
 
 Chart.register(
   BarController,
@@ -30,6 +30,14 @@ Chart.register(
 /** Number of rows with their own color; all others share one. */
 const coloredMax = 5
 
+/** What the bars count. */
+export type ChartUnit = 'dollars' | 'tokens'
+
+const formats = {
+  dollars: { value: formatUsd, axis: axisUsd, title: 'Dollars' },
+  tokens: { value: formatTokens, axis: formatTokens, title: 'Tokens' },
+} as const satisfies Record<ChartUnit, object>
+
 interface Report {
   /** The labels of the bars. */
   readonly bars: readonly string[]
@@ -42,19 +50,21 @@ interface Report {
  */
 export function DailyChart({
   report,
+  unit,
   limitUsd,
 }: {
   readonly report: Report
+  readonly unit: ChartUnit
   /** Null without a limit. */
   readonly limitUsd: number | null
 }) {
   const canvas = useRef<HTMLCanvasElement>(null)
   useEffect(() => {
     if (!canvas.current) return
-    let chart = drawChart(canvas.current, report, limitUsd)
+    let chart = drawChart(canvas.current, { report, unit, limitUsd })
     const redraw = () => {
       chart.destroy()
-      if (canvas.current) chart = drawChart(canvas.current, report, limitUsd)
+      if (canvas.current) chart = drawChart(canvas.current, { report, unit, limitUsd })
     }
     const scheme = window.matchMedia('(prefers-color-scheme: dark)')
     scheme.addEventListener('change', redraw)
@@ -64,15 +74,23 @@ export function DailyChart({
       window.removeEventListener(themeChanged, redraw)
       chart.destroy()
     }
-  }, [report, limitUsd])
+  }, [report, unit, limitUsd])
   return (
     <div className="chart">
-      <canvas ref={canvas} role="img" aria-label="Dollars over time; the table below has the sums" />
+      <canvas
+        ref={canvas}
+        role="img"
+        aria-label={`${formats[unit].title} over time; the table below has the sums`}
+      />
     </div>
   )
 }
 
-function drawChart(canvas: HTMLCanvasElement, report: Report, limitUsd: number | null): Chart {
+function drawChart(
+  canvas: HTMLCanvasElement,
+  { report, unit, limitUsd }: { report: Report; unit: ChartUnit; limitUsd: number | null },
+): Chart {
+  const format = formats[unit]
   const color = colorReader()
   const colored = report.rows.slice(0, coloredMax)
   const rest = report.rows.slice(coloredMax)
@@ -117,7 +135,7 @@ function drawChart(canvas: HTMLCanvasElement, report: Report, limitUsd: number |
           ticks: {
             ...ticks,
             callback: (value, _index, all) =>
-              axisUsd(Number(value), (all[1]?.value ?? 0) - (all[0]?.value ?? 0) || Number(value)),
+              format.axis(Number(value), (all[1]?.value ?? 0) - (all[0]?.value ?? 0) || Number(value)),
             maxTicksLimit: 5,
           },
           grid: { color: color('--line') },
@@ -132,7 +150,7 @@ function drawChart(canvas: HTMLCanvasElement, report: Report, limitUsd: number |
         },
         tooltip: {
           callbacks: {
-            label: ({ dataset, parsed }) => `${dataset.label ?? ''}: ${formatUsd(parsed.y ?? 0)}`,
+            label: ({ dataset, parsed }) => `${dataset.label ?? ''}: ${format.value(parsed.y ?? 0)}`,
           },
         },
       },

@@ -14,7 +14,7 @@ import { FailureNote } from '../design/repair.tsx'
 import { Badge, Card, Code, Dot, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { drawEvent, runTone } from '../live/draw-event.ts'
 import { AskedHeartbeat } from './run/asked-heartbeat.tsx'
-import { ChangedFilesCard, changedFilesOf } from './run/changed-files-card.tsx'
+import { ChangedFilesCard } from './run/changed-files-card.tsx'
 import { CompareDialog, ComparedCard } from './run/compared-card.tsx'
 import { ComparisonCard, playsAgain } from './run/comparison-card.tsx'
 import { ReplayCard } from './run/replay-card.tsx'
@@ -30,7 +30,6 @@ export function RunPage({ id }: { readonly id: string }) {
   const found = useMesh('run', { params: { id } })
   const cancel = useAction('runCancel', { stale: ['run', 'runs'] })
   const run = found.data
-  const hasAbove = useLoadedAbove(run)
   const [{ with: otherId }, choose] = useChoice(['with'])
   const [choosing, setChoosing] = useState(false)
   return (
@@ -66,6 +65,8 @@ export function RunPage({ id }: { readonly id: string }) {
           This run <NextStepLine run={run} />
         </p>
       )}
+      {run?.outcome && run.outcome.status !== 'done' && <OutcomeCard run={run} outcome={run.outcome} />}
+      {run && <TraceCard key={run.id} runId={run.id} />}
       {run && (
         <div className="two">
           <div className="stack">
@@ -78,26 +79,7 @@ export function RunPage({ id }: { readonly id: string }) {
                 <div className="body plain-text">{describeRunInput(run)}</div>
               )}
             </Card>
-            {run.outcome && (
-              <Card
-                title={run.outcome.status === 'done' ? 'Answer' : 'Why it did not finish'}
-                more={run.outcome.code === undefined ? null : <Badge tone="bad">{run.outcome.code}</Badge>}
-              >
-                <div className="body stack">
-                  {run.outcome.status === 'done' ? (
-                    <MarkdownText text={run.outcome.text} />
-                  ) : (
-                    <FailureNote
-                      text={run.outcome.text}
-                      code={run.outcome.code}
-                      of={{ agent: run.agent_id }}
-                      tone={run.outcome.status === 'cancelled' ? 'warn' : 'bad'}
-                    />
-                  )}
-                  {run.outcome.result !== undefined && <Code value={run.outcome.result} label="Result" />}
-                </div>
-              </Card>
-            )}
+            {run.outcome?.status === 'done' && <OutcomeCard run={run} outcome={run.outcome} />}
             {!playsAgain(run) && <ChangedFilesCard run={run} />}
             {playsAgain(run) && isTerminal(run.state) && <ComparisonCard run={run} />}
           </div>
@@ -117,7 +99,6 @@ export function RunPage({ id }: { readonly id: string }) {
           }}
         />
       )}
-      {run && hasAbove && <TraceCard key={run.id} runId={run.id} />}
       {run && isTerminal(run.state) && run.kind !== 'tool' && !playsAgain(run) && (
         <ReplayCard key={`record of ${run.id}`} run={run} />
       )}
@@ -126,12 +107,35 @@ export function RunPage({ id }: { readonly id: string }) {
   )
 }
 
-/** Whether the cards above the trace have their data; the trace then appears where it stays. */
-function useLoadedAbove(run: RunView | undefined): boolean {
-  const taskId = run?.input.kind === 'task' ? run.input.task_id : ''
-  const task = useMesh('task', { params: { id: taskId } }, { enabled: taskId !== '' })
-  const changed = useMesh('runEvents', changedFilesOf(run?.id ?? ''), { enabled: run !== undefined })
-  return !changed.isPending && (taskId === '' || !task.isPending)
+/** The answer of a run, or why it did not finish, with what repairs it. */
+function OutcomeCard({
+  run,
+  outcome,
+}: {
+  readonly run: RunView
+  readonly outcome: NonNullable<RunView['outcome']>
+}) {
+  const { status, code, text, result } = outcome
+  return (
+    <Card
+      title={status === 'done' ? 'Answer' : 'Why it did not finish'}
+      more={code === undefined ? null : <Badge tone="bad">{code}</Badge>}
+    >
+      <div className="body stack">
+        {status === 'done' ? (
+          <MarkdownText text={text} />
+        ) : (
+          <FailureNote
+            text={text}
+            code={code}
+            of={{ agent: run.agent_id }}
+            tone={status === 'cancelled' ? 'warn' : 'bad'}
+          />
+        )}
+        {result !== undefined && <Code value={result} label="Result" />}
+      </div>
+    </Card>
+  )
 }
 
 /** Buttons that share, export and compare a run. */
@@ -193,7 +197,7 @@ function Facts({ run }: { readonly run: RunView }) {
       `${upTo(formatUsd(run.cost_usd), run.unconfirmed_usd)} for ${upTo(formatTokens(run.tokens_used), run.unconfirmed_tokens)} ${run.tokens_used === 1 ? 'token' : 'tokens'}`,
     ],
     ['Attempt', String(run.attempt)],
-    ...(run.input.kind === 'chat' ? [['Session', run.input.session] as const] : []),
+    ...(run.input.kind === 'chat' ? [['Conversation', run.input.session] as const] : []),
     ...(run.parent_id === null
       ? []
       : [['Asked by', <Link href={`/runs/${run.parent_id}`}>{run.parent_id}</Link>] as const]),

@@ -7,6 +7,7 @@ import type { FileEditor } from '@flotilla/foundation/config'
 import type { KnownPeople } from '../http/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import { createManagePeople } from './manage-people.ts'
+import { createOwnNames } from './own-names.ts'
 import { createOwnerProofs } from './owner-proof.ts'
 import { brokenProblem, createPeopleFile } from './people-file.ts'
 import type { PeopleSnapshot } from './people-file.ts'
@@ -46,8 +47,10 @@ export async function peopleModule(
 ): Promise<MeshModule<People>> {
   const listeners: (() => void)[] = []
   let expiredBefore = 0
+  const names = createOwnNames(kernel.database)
   const left = async (name: string): Promise<void> => {
     try {
+      names.remove(name)
       await kernel.identityEvents.personLeft.publish(name)
     } catch (error) {
       kernel.log.error(
@@ -98,7 +101,8 @@ export async function peopleModule(
       onChange: (listener) => void listeners.push(listener),
     },
     routes: {
-      people: (surface) => peoplePeopleRoutes(surface, { manage, prove: createProveOwner(kernel, proofs) }),
+      people: (surface) =>
+        peoplePeopleRoutes(surface, { manage, prove: createProveOwner(kernel, proofs), names }),
     },
     notices: () => {
       const { broken } = file.snapshot()

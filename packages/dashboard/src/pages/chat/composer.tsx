@@ -17,6 +17,7 @@ export function Composer({
   put,
   first,
   onFirstAsked,
+  onSent,
 }: {
   readonly agent: string
   readonly session: string
@@ -25,6 +26,8 @@ export function Composer({
   /** The initial text of the input field, such as the first question of a new home. */
   readonly first: string
   readonly onFirstAsked: () => void
+  /** Shows the end of the conversation, where what was sent appears. */
+  readonly onSent: () => void
   /** The active run; without an id the message is still being sent. */
   readonly working: Pick<Turn, 'runId'> | null
 }) {
@@ -67,6 +70,7 @@ export function Composer({
       )
     }
     setText('')
+    onSent()
     if (first !== '') onFirstAsked()
     attached.clear()
     field.current?.focus()

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { ownNameLimits } from '@flotilla/protocol/own-names'
 import { formatClock } from '../../data/format.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { FormDialog } from '../../design/form-dialog.tsx'
@@ -8,8 +9,6 @@ import { freshSession } from './panes.ts'
 import { useConversations } from './use-conversations.ts'
 import { runsListed } from './use-other-runs.ts'
 
-/** The longest name of a conversation, in characters. */
-const nameMaxChars = 80
 /** From this number of conversations on, the list has a search field. */
 const searchedFrom = 5
 
@@ -86,7 +85,7 @@ export function ConversationList({
       {naming !== null && (
         <FormDialog
           title="Name this conversation"
-          words="The name is kept in this browser. Without one, the conversation has its first words."
+          words="Only you see the name. Without one, the conversation has its first words."
           action="Save"
           busy={false}
           onClose={() => setNaming(null)}
@@ -95,7 +94,12 @@ export function ConversationList({
             setNaming(null)
           }}
         >
-          <TextField label="Name" value={naming} onChange={setNaming} maxLength={nameMaxChars} />
+          <TextField
+            label="Name"
+            value={naming}
+            onChange={setNaming}
+            maxLength={ownNameLimits.nameMaxChars}
+          />
         </FormDialog>
       )}
     </section>

@@ -25,10 +25,13 @@ test('a conversation is named by its first words and day, wherever it began', ()
 
 test('a conversation has the name that a person gave it, and is found by it', () => {
   const runs = [aRun('terminal', 'Compare them\n\nAttached files:\n- /data/uploads/0a-b.txt')]
-  const of = (given: Record<string, string>) =>
-    conversationNames({ sessions: [aSession('terminal')] }, { runs, open: ['dashboard'], given })
+  const of = (names: Record<string, string>) =>
+    conversationNames(
+      { sessions: [aSession('terminal')] },
+      { runs, open: ['dashboard'], given: (session) => names[session] },
+    )
   expect(of({}).map(({ title }) => title)).toEqual(['', 'Compare them'])
-  const named = of({ terminal: 'Licences', toString: 'no' })
+  const named = of({ terminal: 'Licences' })
   expect(matchingConversations(named, ' LICEN ').map(({ session }) => session)).toEqual(['terminal'])
   expect(matchingConversations(named, '')).toBe(named)
 })

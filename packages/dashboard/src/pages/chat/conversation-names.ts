@@ -3,6 +3,7 @@ import { wordsOfMessage } from '@flotilla/protocol/chat-attachments'
 import type { ChatSessions } from '@flotilla/protocol/chat-history'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatDay } from '../../data/format.ts'
+import { plainWords } from '../../data/plain-words.ts'
 
 /** The longest part of a first message that names its conversation, in characters. */
 const wordsMaxChars = 48
@@ -26,13 +27,13 @@ export function conversationNames(
   {
     runs,
     open,
-    given = {},
+    given = () => undefined,
     titles = new Map(),
   }: {
     readonly runs: readonly RunView[]
     readonly open: readonly string[]
-    /** The names that a person gave, by session. */
-    readonly given?: Readonly<Record<string, string>>
+    /** Returns the name that the person gave. */
+    readonly given?: (session: string) => string | undefined
     /** Titles of tasks by their ids, for the conversations in which an agent worked on them. */
     readonly titles?: ReadonlyMap<string, string>
   },
@@ -42,7 +43,7 @@ export function conversationNames(
   for (const { input } of runs) if (input.kind === 'chat') first.set(input.session, input.message)
   const known = new Map(sessions.map((one) => [one.session, one]))
   return [...new Set([...open, ...known.keys()])].map((session) => {
-    const own = Object.hasOwn(given, session) ? given[session] : undefined
+    const own = given(session)
     const task = titles.get(known.get(session)?.task_id ?? '')
     const title =
       own ?? (task === undefined ? beginOf(first.get(session) ?? '') : firstWords(`Task: ${task}`))
@@ -62,7 +63,7 @@ export function matchingConversations(
 }
 
 function beginOf(message: string): string {
-  return firstWords(describeWebhookMessage(message) ?? wordsOfMessage(message))
+  return firstWords(describeWebhookMessage(message) ?? plainWords(wordsOfMessage(message)))
 }
 
 function firstWords(message: string): string {

@@ -1,7 +1,6 @@
 import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
 import { wordsOfMessage } from '@flotilla/protocol/chat-attachments'
-import type { RunView } from '@flotilla/protocol/run'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { formatCount, formatUsd } from '../../data/format.ts'
 import { useServices } from '../../data/use-mesh.ts'
@@ -12,11 +11,14 @@ import { Dot, Failed, Loading } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
 import { ApprovalsOfRuns } from '../open-approval.tsx'
 import { Composer } from './composer.tsx'
+import type { NamedConversation } from './conversation-names.ts'
+import { ConversationsSheet } from './conversations-sheet.tsx'
 import { FirstQuestions } from './first-questions.tsx'
 import { freshSession } from './panes.ts'
 import { pastTurns } from './past-turns.ts'
 import { shownTurns } from './shown-turns.ts'
 import { TurnView } from './turn-view.tsx'
+import { UnreadSteers } from './unread-steers.tsx'
 import { useConversations } from './use-conversations.ts'
 import { useFreshSessions } from './use-fresh-sessions.ts'
 import { useHistory } from './use-history.ts'
@@ -71,6 +73,8 @@ export function Conversation({
     () => new Set(all.flatMap(({ runId }) => (runId === null ? [] : [runId])).concat(other?.id ?? [])),
     [all, other?.id],
   )
+  const { named } = useConversations(agent.id, { runs: others.ofAgent, open: [ownSession, session] })
+  const title = named.find((one) => one.session === session)?.title ?? ''
   const isEmpty = turns.length === 0 && other === undefined && past.data?.messages.length === 0
 
   return (
@@ -82,16 +86,19 @@ export function Conversation({
           </Link>
           <div className="clip">
             {isFirst ? <h1 className="clip">{agent.id}</h1> : <h2 className="clip">{agent.id}</h2>}
-            <div className="small muted clip">
+            {title !== '' && <div className="small muted clip only-narrow">{title}</div>}
+            <div className={`small muted clip ${title === '' ? '' : 'only-wide'}`}>
               {agent.model} · {formatUsd(agent.cost_today_usd)} today
             </div>
           </div>
         </div>
         <div className="row">
-          <SessionChoice agent={agent.id} session={session} runs={others.ofAgent} onChange={onSession} />
+          <ConversationChoice named={named} session={session} onChange={onSession} />
+          <ConversationsSheet agent={agent.id} session={session} usual={ownSession} onSession={onSession} />
           <Reset
             agent={agent.id}
             session={session}
+            title={title}
             disabled={open !== undefined || other !== undefined || isEmpty}
           />
           {onClose && (
@@ -133,6 +140,7 @@ export function Conversation({
             />
           ))}
           <ApprovalsOfRuns runIds={runIds} />
+          <UnreadSteers runs={others.loaded ?? []} runIds={runIds} />
           {other && (
             <li className="turn">
               {other.input.kind === 'chat' && !all.some(({ runId }) => runId === other.id) && (
@@ -156,6 +164,7 @@ export function Conversation({
         session={session}
         working={open ?? (other ? { runId: other.id } : null)}
         put={put}
+        onSent={toEnd}
         first={first}
         onFirstAsked={onFirstAsked}
       />
@@ -163,24 +172,20 @@ export function Conversation({
   )
 }
 
-function SessionChoice({
-  agent,
+function ConversationChoice({
+  named,
   session,
-  runs,
   onChange,
 }: {
-  readonly agent: string
+  readonly named: readonly NamedConversation[]
   readonly session: string
-  readonly runs: readonly RunView[]
   readonly onChange: (session: string) => void
 }) {
-  const { named } = useConversations(agent, { runs, open: [ownSession, session] })
   return (
-    <label className="field">
-      <span className="only-wide">Session</span>
+    <label className="field conversation-choice">
       <select
         className="input"
-        aria-label="Session"
+        aria-label="Conversation"
         value={session}
         onChange={(event) => onChange(event.target.value)}
       >
@@ -189,7 +194,7 @@ function SessionChoice({
             {label}
           </option>
         ))}
-        <option value={freshSession(named.map((one) => one.session))}>New session …</option>
+        <option value={freshSession(named.map((one) => one.session))}>New conversation …</option>
       </select>
     </label>
   )
@@ -198,10 +203,13 @@ function SessionChoice({
 function Reset({
   agent,
   session,
+  title,
   disabled,
 }: {
   readonly agent: string
   readonly session: string
+  /** The name that the person sees; empty if nothing was said. */
+  readonly title: string
   readonly disabled: boolean
 }) {
   const { client, queries, chats, toasts } = useServices()
@@ -246,8 +254,8 @@ function Reset({
           onClose={() => setAsking(false)}
           onConfirm={() => void reset()}
         >
-          {agent} no longer remembers the conversation “{session}”. Its messages stay in the archive of the
-          agent.
+          {agent} no longer remembers {title === '' ? 'this conversation' : `“${title}”`}. Its messages stay
+          in the archive of the agent.
         </Confirm>
       )}
     </>

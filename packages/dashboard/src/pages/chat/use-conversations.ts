@@ -1,14 +1,12 @@
 import type { RunView } from '@flotilla/protocol/run'
-import { useKeptNames } from '../../data/use-kept.ts'
+import { conversationKey } from '@flotilla/protocol/own-names'
+import { useOwnNames } from '../../data/use-own-names.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { conversationNames } from './conversation-names.ts'
 import { runsListed } from './use-other-runs.ts'
 
-/** The most conversations that this browser has names for. */
-const namesMax = 200
-
 /**
- * Returns the conversations of an agent with their names, and a function that names one in this browser. `open` is
+ * Returns the conversations of an agent with their names, and a function that names one for this person. `open` is
  * listed also without messages.
  */
 export function useConversations(
@@ -17,8 +15,10 @@ export function useConversations(
 ) {
   const known = useMesh('chatSessions', { params: { id: agent } })
   const tasks = useMesh('tasks', { query: { agent, limit: runsListed } })
-  const [given, give] = useKeptNames(`conversations.${agent}`, namesMax)
+  const [names, giveName] = useOwnNames('conversations')
   const titles = new Map((tasks.data?.tasks ?? []).map(({ id, title }) => [id, title]))
   const sessions = known.data?.sessions ?? []
+  const given = (session: string) => names[conversationKey(agent, session)]
+  const give = (session: string, name: string) => giveName(conversationKey(agent, session), name)
   return { named: conversationNames({ sessions }, { runs, open, given, titles }), give }
 }

@@ -11,7 +11,7 @@ import type { TraceScale } from './trace-scale.ts'
 
 const rowHeightPx = 30
 /** The part of the scale in which a bar still has room for its label on the right. */
-const labelledPart = 0.92
+const labelledPart = 0.88
 const goesOnEveryMs = 1000
 
 /** Shows each span on a line, with a bar for its time. Arrow keys move, fold and unfold. */

@@ -1,18 +1,16 @@
 import { useState } from 'react'
 import { Link, useSearch } from 'wouter'
-import { useKeptNames } from '../../data/use-kept.ts'
+import { useOwnNames } from '../../data/use-own-names.ts'
 import { FormDialog } from '../../design/form-dialog.tsx'
 import { TextField } from '../../design/fields.tsx'
 
-/** The most filters that this browser keeps. */
-const filtersMax = 20
 /** The longest name of a filter, in characters. */
 const nameMaxChars = 40
 
-/** Filters that a person named, kept in this browser; the present one can be added or removed. */
+/** Filters that this person named; the present one can be added or removed. */
 export function SavedFilters() {
   const search = useSearch()
-  const [filters, give] = useKeptNames('run-filters', filtersMax)
+  const [filters, give] = useOwnNames('run_filters')
   const [name, setName] = useState<string | null>(null)
   const saved = Object.entries(filters)
   const isSaved = Object.hasOwn(filters, search)
@@ -41,7 +39,7 @@ export function SavedFilters() {
       {name !== null && (
         <FormDialog
           title="Save this filter"
-          words="It is kept in this browser; the address of the page is a link to it for others."
+          words="Only you see it; the address of the page is a link to it for others."
           action="Save"
           busy={name.trim() === ''}
           onClose={() => setName(null)}

@@ -1,0 +1,34 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startLlmUpstream } from '../support/llm-upstream.ts'
+import { startMesh } from '../support/mesh-process.ts'
+import { wrongWith } from './every-view.ts'
+import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
+
+describe.skipIf(!hasBrowser)('costs of a free model in the browser', () => {
+  it('the page of costs says that a model is free, and shows its tokens over time', async () => {
+    const provider = await startLlmUpstream()
+    onTestFinished(() => provider.close())
+    const mesh = await startMesh({
+      settings: {
+        default_model: 'here/m',
+        providers: { here: { kind: 'openai-compatible', base_url: provider.baseUrl, local: true } },
+      },
+    })
+    onTestFinished(() => mesh.stop())
+    await mesh.ask('How many licences?', { agent: 'operator' })
+    const browser = await openBrowser()
+    onTestFinished(() => browser.close())
+    const watched = await openPage(browser, mesh.url)
+    const { page, openWhole } = watched
+    await openWhole('/costs', 'The whole fleet')
+    const spent = page.locator('.figure', { hasText: 'Spent in 30 days' })
+    expect(await spent.locator('.value').textContent()).toBe('free')
+    await page.getByRole('region', { name: 'Tokens a day' }).locator('canvas').waitFor()
+    const row = page.locator('tr', { hasText: 'operator' })
+    expect(await row.locator('[data-label="Dollars"]').textContent()).toBe('free')
+    expect(await row.locator('[data-label="Tokens read"]').textContent()).not.toBe('0')
+    await page.getByLabel('Group by').selectOption('hour')
+    await page.getByRole('region', { name: 'Tokens an hour' }).locator('canvas').waitFor()
+    expect(await wrongWith(watched, 'costs-free')).toEqual([])
+  })
+})
