@@ -4,6 +4,7 @@ import type { PolicyView } from '@flotilla/protocol/control-api'
 import { formatCount } from '../data/format.ts'
 import { useAction, useMesh } from '../data/use-mesh.ts'
 import { Act } from '../design/act.tsx'
+import { CodeBlock } from '../design/code-block.tsx'
 import { Confirm } from '../design/confirm.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { Points } from '../design/points.tsx'
@@ -15,6 +16,13 @@ type Stop = PolicyStops['stops'][number]
 
 /** There is no event for a decision of a rule, so the page polls, in milliseconds. */
 const readEveryMs = 10_000
+
+/** A beginning for the file: presets that allow reading and ask before writing. */
+const firstRules = `rules:
+  - preset: git-host
+  - preset: npm
+  - preset: slack
+`
 
 /** The owner's rules with their hit counts, and what they stopped, with a rule that would allow it. */
 export function PolicyPage() {
@@ -49,8 +57,14 @@ function Rules({ rules, file }: { readonly rules: readonly Rule[]; readonly file
     return (
       <section className="card" aria-label="Rules">
         <Empty title="No rules">
-          The permission records decide alone. Rules in {file} can ask you first, or deny.
+          The permission records decide alone. Rules in {file} can ask you first, or deny. To be asked before
+          an agent pushes, publishes or posts, write this into the file:
         </Empty>
+        <div className="body">
+          <CodeBlock language="yaml" text={firstRules}>
+            {firstRules}
+          </CodeBlock>
+        </div>
       </section>
     )
   }
