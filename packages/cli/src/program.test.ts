@@ -8,7 +8,7 @@ import type { CliDeps } from './context.ts'
 import { readEnvironment } from './environment.ts'
 import { keepText, stillClock } from './fake-terminal.ts'
 import { createInterrupts } from './interrupts.ts'
-import { createProgram, createWholeProgram, meantCommand } from './program.ts'
+import { createProgram, createWholeProgram, meantCommand, withoutHelpOfNone } from './program.ts'
 
 function someDeps() {
   const out = keepText()
@@ -44,7 +44,7 @@ function helpOf(command: Command): string {
 async function run(...words: string[]) {
   const { deps, out, err } = someDeps()
   const program = await createProgram(deps, words)
-  const error = await program.parseAsync(words, { from: 'user' }).then(
+  const error = await program.parseAsync([...withoutHelpOfNone(program, words)], { from: 'user' }).then(
     () => null,
     (reason: unknown) => reason,
   )
@@ -145,6 +145,13 @@ it('the program names its own word where another program has another', async () 
   expect(err).toContain('flotilla resume')
   expect((await run('stauts')).err).toContain('Did you mean status?')
   expect((await run('cron', 'ad')).err).toContain('Did you mean add?')
+  // A request for help of a mistyped command is not answered with the help of all commands.
+  for (const words of [
+    ['stauts', '--help'],
+    ['help', 'stauts'],
+  ])
+    expect((await run(...words)).err).toContain('Did you mean status?')
+  expect((await run('cron', 'ad', '-h')).err).toContain('Did you mean add?')
   expect((await run('status', '--jsno')).err).toContain('Did you mean --json?')
   expect((await run('costs', '--by', 'modle')).err).toContain('Did you mean model?')
   expect((await run('completion', 'bsah')).err).toContain('Did you mean bash?')

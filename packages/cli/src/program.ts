@@ -7,6 +7,7 @@ import { wholeNumber } from './number-argument.ts'
 import { helpAsTyped } from './terminal/typed-command.ts'
 import { nameOurWord, refuseUnknownVerbs } from './refuse-unknown-verbs.ts'
 import { suggestChoices } from './suggest-choice.ts'
+import { askedPath } from './written-help.ts'
 
 /** Global options whose next word is their value, and so is not the name of a command. */
 const takesWord: readonly string[] = ['--home', '--port', '--url']
@@ -20,6 +21,22 @@ export function meantCommand(words: readonly string[]): string | null {
     else if (word !== 'help' && !word.startsWith('-')) return word
   }
   return null
+}
+
+/**
+ * A line that asks for help of a command that does not exist, without its wish for help: then the nearest command is
+ * named. All other lines unchanged. Pure.
+ */
+export function withoutHelpOfNone(program: Command, words: readonly string[]): readonly string[] {
+  const path = askedPath(words)?.split(' ') ?? []
+  let command = program
+  for (const word of path) {
+    const next = command.commands.find((one) => one.name() === word)
+    const takesOther = command.commands.length === 0 || command.registeredArguments.length > 0
+    if (!next) return takesOther || word === '' ? words : path
+    command = next
+  }
+  return words
 }
 
 /**

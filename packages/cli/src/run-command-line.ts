@@ -7,7 +7,7 @@ import { exitCodes } from './exit-codes.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { createInterrupts } from './interrupts.ts'
 import type { Interrupts } from './interrupts.ts'
-import { createProgram, createWholeProgram } from './program.ts'
+import { createProgram, createWholeProgram, withoutHelpOfNone } from './program.ts'
 import { commandFor } from './terminal/typed-command.ts'
 import type { TextSink } from './terminal/text-sink.ts'
 
@@ -56,7 +56,7 @@ export async function runWords(line: readonly string[], around: Surroundings): P
   try {
     const program = await createProgram(deps, words)
     if (words.length === 0) program.outputHelp()
-    else await program.parseAsync([...words], { from: 'user' })
+    else await program.parseAsync([...withoutHelpOfNone(program, words)], { from: 'user' })
     return exitCode
   } catch (error) {
     const isUsage = error instanceof CommanderError
