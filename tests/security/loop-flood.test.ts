@@ -6,7 +6,7 @@ import { permissionListLimits } from '@flotilla/protocol/permission-record'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { knock } from '../support/agent-at-work.ts'
 import type { AgentAtWork } from '../support/agent-at-work.ts'
-import { longPartMax, startFloodedMesh } from '../support/flooded-mesh.ts'
+import { startFloodedMesh } from '../support/flooded-mesh.ts'
 import type { Flood, FloodedMesh } from '../support/flooded-mesh.ts'
 import { httpCall } from '../support/http-call.ts'
 import { startWebServer } from '../support/web-server.ts'
@@ -146,8 +146,7 @@ describe('a flood of one agent', () => {
     async (_what, one, id) => {
       const may = { blackboard_read: [...(one.reads ?? [])], blackboard_write: ['*'] }
       const by = await flooded.aFlooder(id, may, `http://127.0.0.1:${web.port}/mcp`)
-      const { longPart, figures } = await flooded.flood(by, one)
-      expect(longPart, figures).toBeLessThan(longPartMax)
+      expect(await flooded.judge(by, one)).toBeNull()
     },
   )
 })

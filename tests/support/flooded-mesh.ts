@@ -8,7 +8,7 @@ import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { headers } from '@flotilla/protocol/headers'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { expect } from 'vitest'
-import { openBeat, waitWords } from './other-waits.ts'
+import { isUnsteady, longerWait, openBeat, waitWords } from './other-waits.ts'
 import { agentAtWork, longWork } from './agent-at-work.ts'
 import type { AgentAtWork } from './agent-at-work.ts'
 import { editPermissions } from './edit-permissions.ts'
@@ -26,11 +26,16 @@ const stretchMaxMs = 100
  * The maximum share of the mesh's work in a flood that may be in stretches above the limit: the 99th percentile, and
  * a garbage collection.
  */
-export const longPartMax = 0.05
-/** Above this share of waiting, a flood that was too long says nothing. */
+const longPartMax = 0.05
+/** How much longer others may wait in a flood than around it, at the 99th percentile, in milliseconds. */
+const longerMaxMs = 100
+/** Above this difference of waits without a flood, other programs disturbed them, in milliseconds. */
+const steadyMs = 50
+/** Above this share of waiting for a processor, a flood that was too long says nothing. */
 const waitedPartMax = 0.2
-/** How often a flood is repeated while the mesh waits for a processor, at most. */
+/** How often a flood is repeated at most, if other programs disturbed it and if not. */
 const floodsMax = 5
+const undisturbedMax = 3
 /** Calls of others before a flood, and the least number in it. */
 const quietBeats = 40
 const beatsMin = 5
@@ -54,8 +59,10 @@ export interface Flood {
 export interface Flooding {
   readonly longPart: number
   readonly figures: string
-  /** The share of its runnable time in which the mesh waited for a processor. */
-  readonly waitedPart: number
+  /** How much longer others waited in the flood than around it, in milliseconds on a processor of usual speed. */
+  readonly longerMs: number
+  /** Whether other programs took so much of the processors that long waits and stretches say nothing. */
+  readonly isDisturbed: boolean
 }
 
 export interface FloodedMesh {
@@ -63,19 +70,16 @@ export interface FloodedMesh {
   /** An agent at work that has all of its share of the loop. */
   aFlooder(id: string, may?: Partial<PermissionRecord>, mcpServer?: string): Promise<AgentAtWork>
   /**
-   * Floods while a second agent and a person call in a steady beat. Their waits, with and without the flood, are
-   * printed and decide nothing: on a busy machine they depend on other programs. What decides is the cause of a wait
-   * in the mesh, the time in which its thread works without a break, measured on the processor. Returns the share of the work in long stretches, and all
-   * figures as text.
+   * Floods while a second agent and a person call in a steady beat, and returns what was too long: their waits or the
+   * mesh's work without a break; null if nothing was. Stretches are measured on the processor. Waits are
+   * compared with those directly before and behind the flood, and other programs can only make them longer, so one good
+   * flood is enough:
+   *
+   * - A flood is repeated after the first: work after the start of a mesh with many rows, or a collection of their
+   *   garbage, does not occur again; a slow call does.
+   * - A flood that other programs disturbed says nothing and is repeated more often. If all were, waits are not judged.
    */
-  flood(by: AgentAtWork, flood: Flood): Promise<Flooding>
-  /**
-   * Floods, and once more if long stretches had too large a part: work after the start of a mesh with many rows, or a
-   * collection of their garbage, does not occur in a second flood; a slow call does. While the mesh waits for a
-   * processor, calls pile up and one round of its loop answers all of them, so a flood in which it waited much is
-   * repeated too. Each flood has the same limit. Returns as `flood` does.
-   */
-  floodTwice(by: AgentAtWork, flood: Flood): ReturnType<FloodedMesh['flood']>
+  judge(by: AgentAtWork, flood: Flood): Promise<string | null>
   close(): Promise<void>
 }
 
@@ -155,7 +159,7 @@ export async function startFloodedMesh(options: {
     return answers
   }
 
-  const flooded: Omit<FloodedMesh, 'floodTwice'> = {
+  const flooded: Omit<FloodedMesh, 'judge'> & { flood(by: AgentAtWork, flood: Flood): Promise<Flooding> } = {
     mesh,
     aFlooder: async (id, may = {}, mcpServer) => {
       await mesh.createWorker(id)
@@ -172,17 +176,23 @@ export async function startFloodedMesh(options: {
     },
     flood: async (by, flood) => {
       const slownessBefore = processorSlowness()
-      const quiet = await beat.during((beats) => beats >= quietBeats)
+      const before = await beat.during((beats) => beats >= quietBeats)
       await stretches()
-      const scheduledBefore = scheduled(mesh.pid)
+      const scheduledBefore = [mesh.pid, beat.pid].map(scheduled)
       const flooding = statusesOf(by, flood)
       let isOver = false
       const answering = flooding.finally(() => (isOver = true))
-      const waits = await beat.during((beats) => isOver && beats >= beatsMin)
+      const during = await beat.during((beats) => isOver && beats >= beatsMin)
       const answers = await answering
       const all = await stretches()
-      const waitedPart = waitedPartOf(scheduledBefore, scheduled(mesh.pid))
-      const limitMs = stretchMaxMs * Math.max(slownessBefore, processorSlowness())
+      const waitedPart = Math.max(
+        ...[mesh.pid, beat.pid].map((pid, at) =>
+          waitedPartOf(scheduledBefore[at] ?? scheduled(pid), scheduled(pid)),
+        ),
+      )
+      const waits = { before, during, behind: await beat.during((beats) => beats >= quietBeats) }
+      const slowness = Math.max(1, slownessBefore, processorSlowness())
+      const limitMs = stretchMaxMs * slowness
       // A flood that was refused at the gate would show nothing.
       const refused = [
         401,
@@ -194,11 +204,11 @@ export async function startFloodedMesh(options: {
         0,
       )
       const long = all.filter((ms) => ms > limitMs)
-      const figures = `${Math.max(...all)} ms at most, of ${sum(all)}, where ${Math.round(limitMs)} are allowed, waiting ${Math.round(waitedPart * 100)} %: ${answers.join(' ')}`
-      process.stdout.write(
-        `${flood.what}: ${waitWords(quiet, waits)}, the mesh waited ${Math.round(waitedPart * 100)} % for a processor\n`,
-      )
-      return { longPart: sum(long) / sum(all), figures, waitedPart }
+      const isDisturbed = waitedPart > waitedPartMax || isUnsteady(waits, steadyMs * slowness)
+      const words = `${waitWords(waits)}, waiting ${Math.round(waitedPart * 100)} % for a processor${isDisturbed ? ', disturbed by other programs' : ''}`
+      process.stdout.write(`${flood.what}: ${words}\n`)
+      const figures = `${Math.max(...all)} ms at most, of ${sum(all)}, where ${Math.round(limitMs)} are allowed; ${words}: ${answers.join(' ')}`
+      return { longPart: sum(long) / sum(all), figures, longerMs: longerWait(waits) / slowness, isDisturbed }
     },
     close: async () => {
       beat.close()
@@ -208,11 +218,21 @@ export async function startFloodedMesh(options: {
   }
   return {
     ...flooded,
-    floodTwice: async (by, flood) => {
-      for (let times = 1; ; times++) {
-        const flooding = await flooded.flood(by, flood)
-        const mayRepeat = times === 1 || (times < floodsMax && flooding.waitedPart > waitedPartMax)
-        if (flooding.longPart < longPartMax || !mayRepeat) return flooding
+    judge: async (by, flood) => {
+      const floods: Flooding[] = []
+      for (;;) {
+        const last = await flooded.flood(by, flood)
+        floods.push(last)
+        const undisturbed = floods.filter(({ isDisturbed }) => !isDisturbed)
+        const isGood = last.longPart < longPartMax && last.longerMs <= longerMaxMs
+        const mayRepeat =
+          flood.isEnded !== true && floods.length < floodsMax && undisturbed.length < undisturbedMax
+        if (!isGood && mayRepeat) continue
+        const all = floods.map(({ figures }) => figures).join('\n')
+        if (last.longPart >= longPartMax) return `the mesh worked too long without a break: ${all}`
+        const waits = undisturbed.map(({ longerMs }) => longerMs)
+        const isLonger = waits.length > 0 && Math.min(...waits, last.longerMs) > longerMaxMs
+        return isLonger ? `others waited too long: ${all}` : null
       }
     },
   }

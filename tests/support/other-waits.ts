@@ -19,6 +19,7 @@ interface BeatCall {
 export interface Beat {
   /** Calls as a second agent and as a person until `isEnough` of the number of calls; returns how long each waited. */
   during(isEnough: (beats: number) => boolean): Promise<Waits>
+  readonly pid: number
   close(): void
 }
 
@@ -41,6 +42,7 @@ export function openBeat(calls: { readonly agent: BeatCall; readonly person: Bea
         child.on('message', listen)
         child.send('start')
       }),
+    pid: child.pid ?? 0,
     close: () => void child.kill(),
   }
 }
@@ -49,11 +51,31 @@ export function openBeat(calls: { readonly agent: BeatCall; readonly person: Bea
 const late = (waits: readonly number[]): number =>
   waits.toSorted((one, other) => one - other)[Math.ceil(waits.length * 0.99) - 1] ?? 0
 
-/** How long others waited before a flood and in it, as text. */
-export function waitWords(quiet: Waits, flooded: Waits): string {
+/** The calls of others before a flood, in it, and behind it. */
+export interface WaitsAround {
+  readonly before: Waits
+  readonly during: Waits
+  readonly behind: Waits
+}
+
+const others = ['agent', 'person'] as const
+
+/** How much longer the others waited in a flood than around it, at the 99th percentile, in milliseconds. Pure. */
+export function longerWait({ before, during, behind }: WaitsAround): number {
+  const longer = others.map((who) => late(during[who]) - Math.max(late(before[who]), late(behind[who])))
+  return Math.max(0, ...longer)
+}
+
+/** Whether the waits without a flood differ so much that other programs must have caused them. Pure. */
+export function isUnsteady({ before, behind }: WaitsAround, byMs: number): boolean {
+  return others.some((who) => Math.abs(late(before[who]) - late(behind[who])) > byMs)
+}
+
+/** How long others waited around a flood and in it, as text. Pure. */
+export function waitWords({ before, during, behind }: WaitsAround): string {
   const words = (who: keyof Waits, name: string) => {
-    const [before, during] = [quiet[who], flooded[who]].map((waits) => Math.round(late(waits)))
-    return `${name} ${before} ms before and ${during} ms in it (${flooded[who].length} calls)`
+    const [first, middle, last] = [before, during, behind].map((waits) => Math.round(late(waits[who])))
+    return `${name} ${first} ms before, ${middle} ms in it and ${last} ms behind it (${during[who].length} calls)`
   }
   return `99th percentile of waits: ${words('agent', 'another agent')}, ${words('person', 'a person')}`
 }

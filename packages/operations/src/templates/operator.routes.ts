@@ -6,7 +6,7 @@ import type { AppliedTemplate, TemplateUses } from './template-uses.ts'
 /** The operator applies templates by name, within its ceiling. */
 export function templateOperatorRoutes({ bind }: AgentSurface, use: TemplateUses): void {
   bind(endpoints.templates, api.templates, async ({ caller }) => ({
-    templates: (await use.list(caller)).map(({ name }) => name),
+    templates: [...(await use.names(caller))],
   }))
   bind(endpoints.templateApply, api.templateApply, ({ caller, params: { name }, effect }) =>
     effect({ template: name }).resumable<AppliedTemplate>((step) => use.applyNew(caller, name, step)),

@@ -25,6 +25,8 @@ interface Source {
 
 export interface TemplateUses {
   list(caller: Caller): Promise<Reply<'templates'>['templates']>
+  /** The names alone: the templates are not read, because parsing all of them takes tens of milliseconds. */
+  names(caller: Caller): Promise<readonly string[]>
   text(caller: Caller, name: string): Promise<Reply<'template'>>
   plan(caller: Caller, source: Source): Promise<Reply<'templatePlan'>>
   apply(
@@ -70,6 +72,10 @@ export function createTemplateUses(
           }
         }),
       )
+    },
+    async names(caller) {
+      guard(caller, { do: 'view-fleet' })
+      return (await templates.list()).map(({ name }) => name)
     },
     async text(caller, name) {
       guard(caller, { do: 'view-fleet' })
