@@ -1,6 +1,7 @@
+import { one, plain } from './oddity.ts'
 import { wires } from '../support/model-wires.ts'
 import { amazonFrame } from '../support/bedrock-wire.ts'
-import { one, plain } from './native-events.ts'
+
 import type { NativeOddity } from './native-events.ts'
 
 /** A stream whose bytes are no text. */

@@ -1,3 +1,4 @@
+import { one, plain, two } from './oddity.ts'
 import {
   added,
   call,
@@ -13,7 +14,7 @@ import {
   usage,
   written,
 } from './items-events.ts'
-import { named, one, plain } from './native-events.ts'
+import { named } from './native-events.ts'
 import type { NativeOddity } from './native-events.ts'
 
 const invented = (what: string, wire: string, normal: NativeOddity['normal']): NativeOddity => ({
@@ -22,13 +23,6 @@ const invented = (what: string, wire: string, normal: NativeOddity['normal']): N
 })
 const whole = (output: unknown, more: object = {}): string =>
   JSON.stringify({ ...head, status: 'completed', error: null, output, usage, ...more })
-const two = {
-  calls: [
-    ['look', '{"at":"a"}'],
-    ['look', '{"at":"b"}'],
-  ],
-  end: 'tool_calls',
-} as const
 const cut = { text: 'Hello', end: 'length' } as const
 const broken = { problem: 'upstream-failed' } as const
 const second = { id: 'fc_2', call_id: 'call_2' }

@@ -1,3 +1,4 @@
+import { one, plain } from './oddity.ts'
 import {
   added,
   call,
@@ -14,7 +15,7 @@ import {
   written,
 } from './items-events.ts'
 import { inventedItems } from './items-invented.ts'
-import { named, one, plain } from './native-events.ts'
+import { named } from './native-events.ts'
 import type { NativeOddity } from './native-events.ts'
 
 /** Forms of answers of OpenAI's Responses API, documented, recorded or reported. */

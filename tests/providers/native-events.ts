@@ -49,8 +49,6 @@ export const tool = (id: string, input: unknown = {}): object => ({
   input,
 })
 
-export const plain = { text: 'Hello', end: 'stop' } as const
-export const one = { calls: [['look', '{"at":"a"}']], end: 'tool_calls' } as const
 export const anthropic = (what: string, wire: string, normal: NativeOddity['normal']): NativeOddity => ({
   what,
   source: 'docs.claude.com, streaming messages, and versioning',

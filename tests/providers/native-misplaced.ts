@@ -1,3 +1,4 @@
+import { one, plain } from './oddity.ts'
 import {
   anthropic,
   close,
@@ -5,9 +6,7 @@ import {
   ended,
   json,
   named,
-  one,
   open,
-  plain,
   start,
   stop,
   text,

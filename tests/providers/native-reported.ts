@@ -1,17 +1,5 @@
-import {
-  anthropic,
-  close,
-  delta,
-  ended,
-  json,
-  one,
-  open,
-  plain,
-  start,
-  stop,
-  text,
-  tool,
-} from './native-events.ts'
+import { one, plain } from './oddity.ts'
+import { anthropic, close, delta, ended, json, open, start, stop, text, tool } from './native-events.ts'
 import type { NativeOddity } from './native-events.ts'
 
 const github = (thread: string) => `https://github.com/${thread}`

@@ -35,6 +35,11 @@ export interface NormalAnswer {
   readonly usage?: readonly [number, number]
 }
 
+/** The answer of most rows: a text, one call, or two calls. */
+export const plain = { text: 'Hello', end: 'stop' } as const
+export const one = { calls: [['look', '{"at":"a"}']], end: 'tool_calls' } as const
+export const two = { calls: [...one.calls, ['look', '{"at":"b"}']], end: 'tool_calls' } as const
+
 export const done = 'data: [DONE]\n\n'
 
 export function data(value: unknown): string {

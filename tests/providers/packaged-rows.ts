@@ -1,6 +1,6 @@
-import { named, one, plain } from './native-events.ts'
+import { named } from './native-events.ts'
 import type { NativeOddity } from './native-events.ts'
-import { choice, chunk, data, done, whole } from './oddity.ts'
+import { choice, chunk, data, done, one, plain, two, whole } from './oddity.ts'
 
 const mistral = (what: string, wire: string, normal: NativeOddity['normal']): NativeOddity => ({
   what,
@@ -119,13 +119,6 @@ const piece = (args: unknown, index: unknown = 0) =>
   at('tool-call-delta', { tool_calls: { function: { arguments: args } } }, index)
 const over = named({ type: 'tool-call-end', index: 0 })
 const look = call() + piece('{"at":') + piece('"a"}') + over
-const two = {
-  calls: [
-    ['look', '{"at":"a"}'],
-    ['look', '{"at":"b"}'],
-  ],
-  end: 'tool_calls',
-} as const
 const message = (more: object, finish_reason: unknown = 'COMPLETE') =>
   JSON.stringify({ id: 'm1', message: { role: 'assistant', ...more }, finish_reason, usage: counts })
 

@@ -1,3 +1,4 @@
+import { one, plain } from './oddity.ts'
 import type { NativeOddity } from './native-events.ts'
 
 const message = (content: unknown, more: object = {}): string =>
@@ -14,8 +15,6 @@ const message = (content: unknown, more: object = {}): string =>
   })
 const hello = { type: 'text', text: 'Hello' }
 const tool = (input: unknown): object => ({ type: 'tool_use', id: 'toolu_1', name: 'look', input })
-const plain = { text: 'Hello', end: 'stop' } as const
-const one = { calls: [['look', '{"at":"a"}']], end: 'tool_calls' } as const
 const ofClaude = (what: string, wire: string, normal: NativeOddity['normal']): NativeOddity => ({
   what,
   source: 'docs.claude.com, Messages API reference and versioning',

@@ -1,14 +1,6 @@
-import { call, chunk, data, done, end, endOfCalls, whole } from '../oddity.ts'
+import { call, chunk, data, done, end, endOfCalls, one, two, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
-const one = { calls: [['look', '{"at":"a"}']], end: 'tool_calls' } as const
-const two = {
-  calls: [
-    ['look', '{"at":"a"}'],
-    ['look', '{"at":"b"}'],
-  ],
-  end: 'tool_calls',
-} as const
 const a = { name: 'look', arguments: '{"at":"a"}' }
 const b = { name: 'look', arguments: '{"at":"b"}' }
 

@@ -1,9 +1,7 @@
-import { call, chunk, data, done, end, endOfCalls, hello, whole } from '../oddity.ts'
+import { call, chunk, data, done, end, endOfCalls, hello, one, plain, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
 const look = { index: 0, id: 'x', function: { name: 'look', arguments: '{"at":"a"}' } }
-const one = { calls: [['look', '{"at":"a"}']], end: 'tool_calls' } as const
-const plain = { text: 'Hello', end: 'stop' } as const
 
 /** Oddities in finish reasons, usage and thinking. */
 export const endOddities: readonly Oddity[] = [

@@ -1,9 +1,7 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { call, choice, chunk, data, done, end, endOfCalls, hello, whole } from '../oddity.ts'
+import { call, choice, chunk, data, done, end, endOfCalls, hello, one, plain, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
-const plain = { text: 'Hello', end: 'stop' } as const
-const one = { calls: [['look', '{"at":"a"}']], end: 'tool_calls' } as const
 const a = { name: 'look', arguments: '{"at":"a"}' }
 const stream = hello + end + done
 const wholeHello = whole({ role: 'assistant', content: 'Hello' })

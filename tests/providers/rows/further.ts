@@ -1,7 +1,6 @@
-import { call, choice, chunk, data, done, end, endOfCalls, hello, whole } from '../oddity.ts'
+import { call, choice, chunk, data, done, end, endOfCalls, hello, one, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
-const one = { calls: [['look', '{"at":"a"}']], end: 'tool_calls' } as const
 const a = { name: 'look', arguments: '{"at":"a"}' }
 const usageChunk = (usage: object): string => data({ choices: [], usage })
 const tokens = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }

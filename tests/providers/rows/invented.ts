@@ -1,8 +1,6 @@
-import { call, chunk, data, done, end, endOfCalls, hello, whole } from '../oddity.ts'
+import { call, chunk, data, done, end, endOfCalls, hello, one, plain, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
-const plain = { text: 'Hello', end: 'stop' } as const
-const one = { calls: [['look', '{"at":"a"}']], end: 'tool_calls' } as const
 const a = { name: 'look', arguments: '{"at":"a"}' }
 type Row = readonly [
   what: string,

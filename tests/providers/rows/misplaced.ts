@@ -1,10 +1,8 @@
-import { call, choice, chunk, data, done, end, endOfCalls, hello, whole } from '../oddity.ts'
+import { call, choice, chunk, data, done, end, endOfCalls, hello, one, plain, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
 const a = '{"at":"a"}'
-const plain = { text: 'Hello', end: 'stop' } as const
 const counted = { ...plain, usage: [10, 5] } as const
-const one = { calls: [['look', a]], end: 'tool_calls' } as const
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 const calling = (piece: unknown): string => chunk({ tool_calls: [piece] }) + endOfCalls + done
 const beside = (members: object): string =>

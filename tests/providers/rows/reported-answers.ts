@@ -1,7 +1,6 @@
-import { choice, chunk, data, done, end, hello, whole } from '../oddity.ts'
+import { choice, chunk, data, done, end, hello, plain, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
-const plain = { text: 'Hello', end: 'stop' } as const
 const github = (thread: string) => `https://github.com/${thread}`
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 const said = { ...plain, usage: [10, 5] } as const

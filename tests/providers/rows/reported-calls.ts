@@ -1,9 +1,7 @@
-import { call, chunk, data, done, end, endOfCalls, whole } from '../oddity.ts'
+import { call, chunk, data, done, end, endOfCalls, one, two, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
 const at = (written: string) => ({ calls: [['look', written]], end: 'tool_calls' }) as const
-const one = at('{"at":"a"}')
-const two = { calls: [...one.calls, ['look', '{"at":"b"}']], end: 'tool_calls' } as const
 const named = (piece: object, args: unknown = '') => ({
   index: 0,
   id: 'x',

@@ -1,9 +1,8 @@
-import { call, chunk, data, done, end, endOfCalls, hello, whole } from '../oddity.ts'
+import { call, chunk, data, done, end, endOfCalls, hello, plain, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
 const github = (thread: string) => `https://github.com/${thread}`
 const look = { index: 0, id: 'x', function: { name: 'look', arguments: '{"at":"a"}' } }
-const plain = { text: 'Hello', end: 'stop' } as const
 const endsAs = (reason: string, source: string, normal: Oddity['normal']): Oddity => ({
   what: `the reason is ${reason}`,
   source,

@@ -1,16 +1,7 @@
-import { call, chunk, data, done, end, endOfCalls, hello, whole } from '../oddity.ts'
+import { call, chunk, data, done, end, endOfCalls, hello, one, plain, two, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
-const plain = { text: 'Hello', end: 'stop' } as const
 const github = (thread: string) => `https://github.com/${thread}`
-const one = { calls: [['look', '{"at":"a"}']], end: 'tool_calls' } as const
-const two = {
-  calls: [
-    ['look', '{"at":"a"}'],
-    ['look', '{"at":"b"}'],
-  ],
-  end: 'tool_calls',
-} as const
 const a = { name: 'look', arguments: '{"at":"a"}' }
 const b = { name: 'look', arguments: '{"at":"b"}' }
 const dsml =

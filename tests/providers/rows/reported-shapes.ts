@@ -1,11 +1,9 @@
-import { call, choice, chunk, data, done, end, endOfCalls, hello, whole } from '../oddity.ts'
+import { call, choice, chunk, data, done, end, endOfCalls, hello, one, plain, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
 const github = (thread: string) => `https://github.com/${thread}`
 const a = '{"at":"a"}'
 const look = { index: 0, id: 'x', function: { name: 'look', arguments: a } }
-const plain = { text: 'Hello', end: 'stop' } as const
-const one = { calls: [['look', a]], end: 'tool_calls' } as const
 const named = (name: string): string =>
   call({ ...look, function: { name, arguments: a } }) + endOfCalls + done
 const written = (args: unknown): string =>

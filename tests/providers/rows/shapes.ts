@@ -1,9 +1,7 @@
-import { call, chunk, data, done, end, endOfCalls, hello, whole } from '../oddity.ts'
+import { call, chunk, data, done, end, endOfCalls, hello, one, plain, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
 const source = 'tried: gateways and servers of one maker’s own'
-const one = { calls: [['look', '{"at":"a"}']], end: 'tool_calls' } as const
-const plain = { text: 'Hello', end: 'stop' } as const
 const row = (what: string, wire: string, normal: Oddity['normal']): Oddity => ({ what, source, wire, normal })
 const calls = (value: unknown): string => chunk({ role: 'assistant', tool_calls: value }) + endOfCalls + done
 const made = { name: 'look', arguments: '{"at":"a"}' }

@@ -1,7 +1,6 @@
-import { choice, chunk, data, done, end, hello, whole } from '../oddity.ts'
+import { choice, chunk, data, done, end, hello, plain, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
-const plain = { text: 'Hello', end: 'stop' } as const
 const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 }
 
 /** Oddities in how answers are framed and ended. */

@@ -1,9 +1,7 @@
-import { call, chunk, data, done, end, endOfCalls, hello, whole } from '../oddity.ts'
+import { call, chunk, data, done, end, endOfCalls, hello, one, plain, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
-const plain = { text: 'Hello', end: 'stop' } as const
 const thought = { ...plain, thought: 'hm' } as const
-const one = { calls: [['look', '{"at":"a"}']], end: 'tool_calls' } as const
 
 function said(...pieces: readonly string[]): string {
   return pieces.map((content) => chunk({ content })).join('') + end + done
