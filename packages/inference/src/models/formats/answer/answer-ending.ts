@@ -7,6 +7,8 @@ export interface AnswerEnding {
    * nothing: another attempt would be paid for once more.
    */
   isComplete(): boolean
+  /** Whether any piece had content. */
+  hasSaid(): boolean
 }
 
 /**
@@ -23,5 +25,6 @@ export function createAnswerEnding(): AnswerEnding {
       hadContent ||= hasContent
     },
     isComplete: () => ended === 'once',
+    hasSaid: () => hadContent,
   }
 }

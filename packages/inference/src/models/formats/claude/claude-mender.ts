@@ -67,12 +67,6 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
   /** Blocks in the start of the message. */
   let early: readonly unknown[] = []
   let strange: string | null = null
-  let hasSaid = false
-
-  function note(piece: { readonly hasContent: boolean; readonly hasReason: boolean }): void {
-    hasSaid ||= piece.hasContent
-    ending.take(piece)
-  }
 
   function begin(): readonly Members[] {
     if (hasBegun) return []
@@ -130,7 +124,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     }
     // Text and thoughts have content with their first delta.
     const hasContent = mended.deltas.length > 0 || !['text', 'thinking'].includes(String(block['type']))
-    note({ hasContent, hasReason: false })
+    ending.take({ hasContent, hasReason: false })
     const isSame = mended.block === event['content_block'] && index === given
     const started = isSame ? event : { ...event, index, content_block: mended.block }
     const deltas = mended.deltas.map((delta) => ({ type: 'content_block_delta', index, delta }))
@@ -158,7 +152,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     if (index === null) return before
     const chars = charsIn(mended) - charsIn(mended['type'])
     output.add(chars)
-    note({ hasContent: chars > 0, hasReason: false })
+    ending.take({ hasContent: chars > 0, hasReason: false })
     return [
       ...before,
       mended === event['delta'] && index === given ? event : { ...event, index, delta: mended },
@@ -171,7 +165,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     const usage = filledUsage({ output_tokens: output.count(), ...filled(reported) }, keepsUnknown)
     const { change, reason } = changeIn(event)
     hasReason ||= reason !== ''
-    note({ hasContent: false, hasReason: reason !== '' })
+    ending.take({ hasContent: false, hasReason: reason !== '' })
     const closed = [...open.keys()].flatMap(close)
     const isSame = sameMembers(usage, reported) && event['delta'] === change
     return [...begin(), ...late, ...closed, isSame ? event : { ...event, delta: change, usage }]
@@ -181,7 +175,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     if (isOver) return []
     isOver = true
     const late = earlyBlocks()
-    note({ hasContent: false, hasReason: true })
+    ending.take({ hasContent: false, hasReason: true })
     const closed = [...late, ...[...open.keys()].flatMap(close)]
     if (hasReason) return [...begin(), ...closed, event]
     const ended = lateReason(event, hasCalls, output.count())
@@ -216,7 +210,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     take,
     isComplete: ending.isComplete,
     done: () => (count > 0 ? stop({ type: 'message_stop' }) : []),
-    strange: () => (hasSaid ? null : strange),
+    strange: () => (ending.hasSaid() ? null : strange),
     end: () => (hasReason && !isOver ? stop({ type: 'message_stop' }) : []),
   }
 }
