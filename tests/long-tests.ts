@@ -128,6 +128,7 @@ export const longContainerTests: readonly string[] = [
   'mind-footprint',
   'money-attacks',
   'money-crash',
+  'own-image-levels',
   'own-image-registry',
   'own-images',
   'package-caches',

@@ -1,9 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import * as z from 'zod'
-import { unlessStatus } from '../../packages/fleet/src/sandbox/docker/unless-status.ts'
 import { followEngine } from '../../packages/fleet/src/sandbox/image/engine-images.ts'
 import { tarArchive, tarFile } from '../../packages/fleet/src/sandbox/tar-archive.ts'
 import { agentImageEndpoints } from '@flotilla/protocol/agent-image'
@@ -11,6 +10,7 @@ import { aCassette, says } from '../support/cassettes.ts'
 import { startMeshForTest } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
 import { runInside } from './harness-fleet.ts'
+import { useBuiltImages } from './built-images.ts'
 import { attackWalls } from './attack-walls.ts'
 import { baseImageOf, engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
 
@@ -24,34 +24,7 @@ withEngine(
   (engine) => {
     const home = useDockerHome(engine)
     const { docker } = engine
-    const names: string[] = []
-    afterAll(async () => {
-      for (const name of names)
-        await docker
-          .getImage(name)
-          .remove({ force: true })
-          .catch(unlessStatus([404]))
-    })
-
-    /** Builds an image on this machine; returns its name with its digest. */
-    async function build(lines: readonly string[], files: Readonly<Record<string, string>> = {}) {
-      const name = `localhost/flotilla-test/own:${randomBytes(6).toString('hex')}`
-      names.push(name)
-      const context = tarArchive([
-        tarFile('Dockerfile', Buffer.from(lines.join('\n')), { uid: 0, mode: 0o644 }),
-        ...Object.entries(files).map(([path, text]) =>
-          tarFile(path, Buffer.from(text), { uid: 0, mode: 0o755 }),
-        ),
-      ])
-      const stream = await docker.buildImage(Readable.from(context), {
-        t: name,
-        rm: true,
-        networkmode: 'none',
-      })
-      await followEngine(engine, stream)
-      const { Id } = await docker.getImage(name).inspect()
-      return { name, reference: `${name.slice(0, name.lastIndexOf(':'))}@${Id}` }
-    }
+    const { build, newName } = useBuiltImages(engine)
     const debian = () => baseImageOf(engine)
     const ensure = (reference: string) => home().runtime.ownImages!.ensure(reference, { progress })
     const text = async (agentId: string, image: string, command: string) => {
@@ -182,6 +155,38 @@ withEngine(
     })
 
     it(
+      'an aborted build ends at once and leaves nothing, and so does one that waits behind it',
+      { timeout: 300_000 },
+      async () => {
+        const [first, second] = [
+          await build([`FROM ${await debian()}`, 'RUN echo four > /four']),
+          await build([`FROM ${await debian()}`, 'RUN echo five > /five']),
+        ]
+        const [making, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()]
+        const stop = new AbortController()
+        const made = home().runtime.ownImages!.ensure(first.reference, {
+          progress: () => making.resolve(),
+          signal: stop.signal,
+        })
+        made.catch(() => undefined)
+        const leave = new AbortController()
+        const waits = home().runtime.ownImages!.ensure(second.reference, {
+          progress: waiting.resolve,
+          signal: leave.signal,
+        })
+        waits.catch(() => undefined)
+        expect(await waiting.promise).toBe(`Waiting for the image ${first.reference}`)
+        await making.promise
+        leave.abort(new Error('left'))
+        await expect(waits).rejects.toThrow('left')
+        stop.abort(new Error('stopped'))
+        await expect(made).rejects.toThrow('stopped')
+        const label = [`flotilla.home=${home().homeTag}`, 'flotilla.role=packages']
+        expect(await docker.listContainers({ all: true, filters: { label } })).toEqual([])
+      },
+    )
+
+    it(
       'a mesh tests it before it is set, and the next run of the agent is in it',
       { timeout: patient(600_000) },
       async () => {
@@ -225,8 +230,7 @@ withEngine(
         os: 'linux',
         rootfs: { type: 'layers', diff_ids: [`sha256:${sha256(layer)}`] },
       }
-      const name = `localhost/flotilla-test/foreign:${randomBytes(6).toString('hex')}`
-      names.push(name)
+      const name = newName('foreign')
       const manifest = [{ Config: 'config.json', RepoTags: [name], Layers: ['layer.tar'] }]
       const archive = tarArchive([
         tarFile('manifest.json', Buffer.from(JSON.stringify(manifest)), plain),

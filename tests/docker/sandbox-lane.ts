@@ -107,11 +107,24 @@ export const packageSources: DockerRuntimeOptions['packages'] = {
 /** Returns the image below the agent image of a prepared home: Debian without Node and without the agent. */
 export async function baseImageOf({ docker }: Engine): Promise<string> {
   const images = await docker.listImages()
-  const base = images.find(({ RepoTags }) =>
-    RepoTags?.some((tag) => tag.startsWith('localhost/flotilla/base:')),
+  const layersOf = async (kind: string) => {
+    const named = images.filter(({ RepoTags }) =>
+      RepoTags?.some((tag) => tag.startsWith(`localhost/flotilla/${kind}:`)),
+    )
+    return Promise.all(
+      named.map(async ({ Id }) => ({
+        id: Id,
+        layers: (await docker.getImage(Id).inspect()).RootFS.Layers ?? [],
+      })),
+    )
+  }
+  const agents = await layersOf('agent')
+  // Virtual machines have a base image of their own.
+  const base = (await layersOf('base')).find(({ layers }) =>
+    agents.some((agent) => layers.every((layer, at) => agent.layers[at] === layer)),
   )
-  if (base === undefined) throw new Error('the engine has no base image')
-  return base.Id
+  if (base === undefined) throw new Error('the engine has no base image of the agent image')
+  return base.id
 }
 
 /** Opens a home of its own on the real engine; `close` removes everything that belongs to it. */

@@ -134,7 +134,11 @@ export async function buildPackages(context: CommandContext, id: string): Promis
     await clock.sleep(pollMs, signal)
     view = await client.call('agentPackages', { params: { id }, signal })
   }
-  if (view.image?.state === 'failed') throw new Problem('packages-unavailable', { detail: view.image.detail })
+  if (view.image?.state === 'failed')
+    throw new Problem('packages-unavailable', {
+      detail: view.image.detail,
+      repair: `Correct the list: flotilla packages set ${id}. To build again as it is: flotilla image rebuild ${id}`,
+    })
   return view
 }
 
@@ -173,7 +177,15 @@ function printView({ terminal }: CommandContext, { agent_id: id, image }: AgentP
   const rows = (['apt', 'npm', 'pip'] as const).flatMap((from) =>
     locked[from].map(({ name, version }) => [from, name, version]),
   )
-  terminal.print(...renderTable(titles, rows), '', `Lock: ${image.lock_file}`)
+  const delivered = (image.packages.apt ?? []).filter(
+    (name) => !locked.apt.some((one) => one.name === name.split('=')[0]),
+  )
+  terminal.print(
+    ...renderTable(titles, rows),
+    '',
+    ...(delivered.length === 0 ? [] : [`In the agent image already: ${delivered.join(', ')}.`]),
+    `Lock: ${image.lock_file}`,
+  )
 }
 
 function names(line: CommandLine, option: string): string[] {

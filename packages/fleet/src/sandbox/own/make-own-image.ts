@@ -71,6 +71,14 @@ export async function makeOwnImage(
     await noteImage(options.cacheDirectory, { reference: name, id, digest: null })
     await pruneImages(engine, options.cacheDirectory, options.clock.now())
     return id
+  } catch (error) {
+    of.signal.throwIfAborted()
+    if (!signal.aborted) throw error
+    throw new SandboxError(
+      'packages-late',
+      `The image ${of.reference} was not made fit for agents within ${makeTimeoutMs / 60_000} minutes.\nRepair: name a smaller image, or wait until this machine has less to do.`,
+      { cause: error },
+    )
   } finally {
     // The name of the finished image keeps its files.
     await engine.docker
