@@ -52,9 +52,9 @@ function imaged(
 
 test('an image is tested and then set, shown for descendants, and removed by null', async () => {
   const { images, rows, tested } = imaged()
-  expect(await images.set(owner, 'root', image)).toEqual({ agent_id: 'root', set_at: 'root', image })
+  expect(await images.set(owner, 'root', { image })).toEqual({ agent_id: 'root', set_at: 'root', image })
   expect(images.view(owner, 'spawn_a')).toEqual({ agent_id: 'spawn_a', set_at: 'root', image })
-  expect(await images.set(owner, 'root', null)).toMatchObject({ image: null })
+  expect(await images.set(owner, 'root', { image: null })).toMatchObject({ image: null })
   expect(tested).toEqual([image])
   expect(rows).toMatchObject([
     { action: 'agent.image-set', subject: 'root', detail: { image } },
@@ -64,7 +64,7 @@ test('an image is tested and then set, shown for descendants, and removed by nul
 
 test('an agent that gets the agent image again gets the package of its harness, which its own image had', async () => {
   const { images, ofRoot } = imaged(null, { image, harness: 'opencode' })
-  await images.set(owner, 'root', null)
+  await images.set(owner, 'root', { image: null })
   expect(ofRoot()).toEqual({ image: undefined, harness: 'opencode', packages: { npm: ['opencode-ai'] } })
 })
 
@@ -74,7 +74,7 @@ test('an image that is refused changes nothing, and the reason is in the answer'
     repair: 'Name another.',
   })
   const { images, rows } = imaged(refusal)
-  await expect(images.set(owner, 'root', image)).rejects.toMatchObject({
+  await expect(images.set(owner, 'root', { image })).rejects.toMatchObject({
     code: 'unprocessable',
     detail: 'cannot run /bin/sh',
     repair: 'Name another.',
@@ -85,12 +85,12 @@ test('an image that is refused changes nothing, and the reason is in the answer'
 
 test('an image is refused beside packages, and for an agent that agents created', async () => {
   const { images, tested } = imaged()
-  await expect(images.set(owner, 'packed', image)).rejects.toMatchObject({ code: 'conflict' })
-  await expect(images.set(owner, 'spawn_a', image)).rejects.toMatchObject({
+  await expect(images.set(owner, 'packed', { image })).rejects.toMatchObject({ code: 'conflict' })
+  await expect(images.set(owner, 'spawn_a', { image })).rejects.toMatchObject({
     code: 'conflict',
     repair: expect.stringContaining('root'),
   })
-  await expect(images.set(owner, 'ghost', image)).rejects.toMatchObject({ code: 'unknown-agent' })
+  await expect(images.set(owner, 'ghost', { image })).rejects.toMatchObject({ code: 'unknown-agent' })
   expect(tested).toEqual([])
 })
 
@@ -99,7 +99,7 @@ test.each<[string, Caller]>([
   ['an agent', { kind: 'agent', agentId: 'root', agentKind: 'operator' } as unknown as Caller],
 ])('%s cannot set an image, and nothing is fetched', async (_, caller) => {
   const { images, tested } = imaged()
-  await expect(images.set(caller, 'root', image)).rejects.toMatchObject({ code: 'human-only' })
+  await expect(images.set(caller, 'root', { image })).rejects.toMatchObject({ code: 'human-only' })
   expect(tested).toEqual([])
 })
 
@@ -107,11 +107,11 @@ test('a deletion of the agent, and a caller who leaves, end the wait for an imag
   const untilAborted = (signal: AbortSignal | undefined) =>
     new Promise<void>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
   const { images, rows, fleetEvents } = imaged(null, {}, untilAborted)
-  const deleted = images.set(owner, 'root', image)
+  const deleted = images.set(owner, 'root', { image })
   fleetEvents.agentDeleted.publish('root')
   await expect(deleted).rejects.toMatchObject({ code: 'unknown-agent' })
   const gone = new AbortController()
-  const left = images.set(owner, 'root', image, gone.signal)
+  const left = images.set(owner, 'root', { image, signal: gone.signal })
   gone.abort(new Error('the client has gone'))
   await expect(left).rejects.toThrow('the client has gone')
   expect(rows).toEqual([])

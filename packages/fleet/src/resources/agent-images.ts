@@ -23,9 +23,11 @@ export interface AgentImages {
   set(
     caller: Caller,
     agentId: string,
-    image: string | null,
-    /** Aborts when the caller does not wait any more. A deletion of the agent ends the wait as well. */
-    signal?: AbortSignal,
+    change: {
+      readonly image: string | null
+      /** Aborts when the caller does not wait any more. A deletion of the agent ends the wait as well. */
+      readonly signal?: AbortSignal
+    },
   ): Promise<AgentImageView>
 }
 
@@ -83,7 +85,7 @@ export function createAgentImages(deps: {
       guard(caller, { do: 'view-fleet' })
       return viewOf(agentId)
     },
-    set: async (caller, agentId, image, signal) => {
+    set: async (caller, agentId, { image, signal }) => {
       guard(caller, { do: 'edit-agent-config', agentId, what: 'permissions' })
       requireAtTerminal(caller, 'change the image of an agent')
       const { set_at: root } = viewOf(agentId)

@@ -37,7 +37,7 @@ export function resourcesPeopleRoutes(
     images.view(caller, params.id),
   )
   bind(agentImageEndpoints.setAgentImage, agentImageApi.setAgentImage, ({ caller, params, body, gone }) =>
-    images.set(caller, params.id, body.image, gone()),
+    images.set(caller, params.id, { image: body.image, signal: gone() }),
   )
   bind(agentSizeEndpoints.setAgentSize, agentSizeApi.setAgentSize, ({ caller, params, body }) =>
     sizes.set(caller, params.id, body),

@@ -341,3 +341,22 @@ test('an agent waits for its own image of the owner, and not for the image of an
   await harness.fleet.lifecycle.stop('a', 'the owner stops it')
   await expect(started).rejects.toMatchObject({ code: 'agent-unavailable' })
 })
+
+test('a delayed image says what the owner can do, also while it cools down', async () => {
+  const ensure = async () => {
+    throw new SandboxError(
+      'own-image-missing',
+      'The registry requires a login.\nRepair: Pull the image first.',
+    )
+  }
+  const runtime = Object.assign(createManualRuntime(), { ownImages: { ensure }, isolates: true })
+  harness = await aFleet({ runtime, imageSetting: () => 'one' })
+  await harness.fleet.admin.create(owner, { id: 'a', role: 'does work' })
+  for (const _ of ['made', 'cooling down'])
+    await expect(harness.fleet.connection.ensureRunning('a', patient)).rejects.toMatchObject({
+      code: 'packages-delayed',
+      detail: 'The registry requires a login.',
+      repair: 'Pull the image first.',
+    })
+  expect(waitOf(harness.fleet, 'a')).toBe('The registry requires a login.')
+})

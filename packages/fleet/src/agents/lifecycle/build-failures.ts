@@ -33,15 +33,21 @@ export interface BuildFailures {
   succeeded(key: string): void
 }
 
+interface Words {
+  readonly detail: string
+  /** What the owner can do about it; undefined if nothing is known. */
+  readonly repair?: string
+}
+
 export function createBuildFailures(clock: Clock): BuildFailures {
   const cooling = new Map<
     string,
-    { readonly until: number; readonly pauseMs: number; readonly detail: string }
+    { readonly until: number; readonly pauseMs: number; readonly words: Words }
   >()
 
-  function delayed(detail: string, until: number): Problem {
+  function delayed(words: Words, until: number): Problem {
     const retryAfterSeconds = Math.max(1, Math.ceil((until - clock.now()) / 1000))
-    return new Problem('packages-delayed', { detail, retryAfterSeconds })
+    return new Problem('packages-delayed', { ...words, retryAfterSeconds })
   }
 
   return {
@@ -58,21 +64,20 @@ export function createBuildFailures(clock: Clock): BuildFailures {
     },
     requireDue: (key) => {
       const found = cooling.get(key)
-      if (found !== undefined && clock.now() < found.until) throw delayed(found.detail, found.until)
+      if (found !== undefined && clock.now() < found.until) throw delayed(found.words, found.until)
     },
     failed: (key, error, { isRebuild }) => {
       if (error instanceof Problem) return error
-      const words = error instanceof SandboxError ? sandboxWords(error) : { detail: reasonOf(error) }
-      const detail = words.detail || reasonOf(error)
-      if ('repair' in words && !mayPass(error))
-        return new Problem('packages-unavailable', { detail, repair: words.repair })
+      const said = error instanceof SandboxError ? sandboxWords(error) : null
+      const words: Words = { ...said, detail: said?.detail || reasonOf(error) }
+      if (words.repair !== undefined && !mayPass(error)) return new Problem('packages-unavailable', words)
       if (!mayPass(error)) return new Problem('internal-error', { cause: error })
-      if (isRebuild) return delayed(detail, clock.now() + firstCooldownMs)
+      if (isRebuild) return delayed(words, clock.now() + firstCooldownMs)
       const before = cooling.get(key)?.pauseMs
       const pauseMs = before === undefined ? firstCooldownMs : Math.min(before * 2, cooldownMaxMs)
       const until = clock.now() + pauseMs
-      cooling.set(key, { until, pauseMs, detail })
-      return delayed(detail, until)
+      cooling.set(key, { until, pauseMs, words })
+      return delayed(words, until)
     },
     succeeded: (key) => void cooling.delete(key),
   }

@@ -127,7 +127,16 @@ export const pending: ChannelCommand = {
 }
 
 function agentText(agent: AgentView): string {
-  const { id, role, model, queued, cost_today_usd: cost, paused, last_error: trouble, waits_for: waits } = agent
+  const {
+    id,
+    role,
+    model,
+    queued,
+    cost_today_usd: cost,
+    paused,
+    last_error: trouble,
+    waits_for: waits,
+  } = agent
   return [
     `${id}: ${oneLine(role, lineMaxChars)}`,
     `${doing(agent)}; ${queued} waiting; ${dollars(cost)} today; ${model}`,
