@@ -7,13 +7,14 @@ import { pathToFileURL } from 'node:url'
 import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
 import { walletEndpoints } from '@flotilla/protocol/wallet-api'
 import { walletPaymentApi, walletPaymentEndpoints } from '@flotilla/protocol/wallet-payments-api'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { anvilProgram, startAnvil } from '../support/anvil.ts'
 import type { Anvil } from '../support/anvil.ts'
 import { aCassette, calls, says } from '../support/cassettes.ts'
 import { editPermissions } from '../support/edit-permissions.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
+import { layPolicy } from '../support/lay-policy.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import {
@@ -56,7 +57,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     arm = join(await mkdtemp(join(tmpdir(), 'arm-')), 'armed')
     mesh = await startMesh({
       cassettes: {
-        paid: aCassette(pays('kill', killed), pays('stranger', stranger), {
+        paid: aCassette(pays('kill', killed), pays('asked', killed), pays('stranger', stranger), {
           agents: ['scout'],
           when: '^What you asked a person for .* is done',
           turns: [says('It is paid.')],
@@ -279,6 +280,53 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
       await eventually('it landed', async () => (await history())[0]?.state === 'landed' || null)
       await buried()
       await newestIs('confirmed')
+      expect((await balance(killed)) - before).toBe(10n ** 16n)
+      expect(await history()).toHaveLength(count + 1)
+    },
+  )
+
+  const askedMoments = [
+    'after UPDATE approvals',
+    'before UPDATE wallet_intents',
+    'before UPDATE approvals',
+    'before INSERT INTO wallet_intents',
+    'after INSERT INTO wallet_intents',
+    'after UPDATE wallet_intents',
+    'before 2x UPDATE approvals',
+  ]
+  it.each(process.env['FLOTILLA_SOAK'] === '1' ? askedMoments : askedMoments.slice(0, 2))(
+    'payments that a rule asks about are made once after a person approved them, by a mesh that is killed %s',
+    async (moment) => {
+      const policy = join(mesh.home, 'config', 'policy.yaml')
+      await layPolicy(
+        mesh,
+        'rules:\n  - { name: pays, match: { tool: wallet_transfer }, verdict: ask }\n',
+        'pays',
+      )
+      onTestFinished(() => writeFile(policy, ''))
+      const before = await balance(killed)
+      const count = (await history()).length
+      const key = `asked-${moment.replaceAll(' ', '-')}`
+      const run = await mesh.submit(`asked ${moment}`, { agent: 'scout', key, session: key })
+      const open = async () => {
+        const reply = await mesh.call(controlEndpoints.pending)
+        return controlApi.pending.response.parse(reply.json()).pending[0] ?? null
+      }
+      const { id, digest } = await eventually('it waits', open)
+      const confirm = () => mesh.call(controlEndpoints.pendingConfirm, { params: { id }, body: { digest } })
+      await writeFile(arm, moment)
+      await confirm().catch(() => undefined)
+      await eventually('the mesh is killed', async () => !existsSync(arm) || null)
+      await mesh.kill9().catch(() => undefined)
+      // Nothing leaves for an approval that is not in the database.
+      if (moment === 'before UPDATE approvals') expect(await balance(killed)).toBe(before)
+      await mesh.restart()
+      if (moment === 'before UPDATE approvals') await confirm()
+      expect((await mesh.ended(run)).outcome).toMatchObject({ status: 'done' })
+      await eventually('it landed', async () => (await history())[0]?.state === 'landed' || null)
+      await buried()
+      await newestIs('confirmed')
+      expect((await confirm()).status).toBe(409)
       expect((await balance(killed)) - before).toBe(10n ** 16n)
       expect(await history()).toHaveLength(count + 1)
     },
