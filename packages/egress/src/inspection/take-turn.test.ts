@@ -17,7 +17,7 @@ rules:
   - { name: key, match: { host: code.test, credential: github, method: DELETE }, verdict: deny, reason: No deletion. }
 `
 
-function aTurn(method: string, path: string, rules = policy, host = 'code.test') {
+function aTurn(method: string, path: string, { rules = policy, host = 'code.test' } = {}) {
   const room = aCredentialRoom({ values: { github: value }, hosts: { github: ['code.test'] } })
   const takeTurn = createTakeTurn({
     guard: () => {},
@@ -106,9 +106,9 @@ test('an inspected request gets the value of a credential that no rule concerns'
 test.each(['other.test', 'code.test.other.test', 'lfs.code.test'])(
   'a redirect to %s gets no value of a credential that is bound to another host',
   async (host) => {
-    const turn = await aTurn('PUT', '/objects/7', policy, host)
-    expect(() => turn.fill(withKey)).toThrow(expect.objectContaining({ code: 'credential-refused' }))
-    expect(turn.fill(['X-A', 'b'])).toEqual({ headers: ['X-A', 'b'] })
+    const { fill } = await aTurn('PUT', '/objects/7', { host })
+    expect(() => fill(withKey)).toThrow(expect.objectContaining({ code: 'credential-refused' }))
+    expect(fill(['X-A', 'b'])).toEqual({ headers: ['X-A', 'b'] })
   },
 )
 
@@ -131,15 +131,15 @@ test('an approved request is not sent with other credentials than those that wer
 })
 
 test('a WebSocket that a rule allows is opened with the value of a credential', async () => {
-  const turn = await aTurn('GET', '/live/room?x=1', sockets)
+  const turn = await aTurn('GET', '/live/room?x=1', { rules: sockets })
   expect(turn.fillWebSocket(withKey)).toEqual(expect.arrayContaining([`Bearer ${value}`]))
 })
 
 test('a WebSocket is decided with the credentials of its request', async () => {
-  const keyless = await aTurn('GET', '/keyless', sockets)
+  const keyless = await aTurn('GET', '/keyless', { rules: sockets })
   expect(keyless.fillWebSocket([])).toContain('identity')
   expect(() => keyless.fillWebSocket(withKey)).toThrow(expect.objectContaining({ code: 'policy-denied' }))
-  const denied = await aTurn('GET', '/live/no-key', sockets)
+  const denied = await aTurn('GET', '/live/no-key', { rules: sockets })
   expect(() => denied.fillWebSocket(withKey)).toThrow(expect.objectContaining({ code: 'policy-denied' }))
 })
 
@@ -150,7 +150,7 @@ test.each([
   ['where a request is denied', '/live/secret', 'A secret.'],
   ['where a person would be asked about the request', '/live/page', 'a WebSocket cannot wait for a person'],
 ])('a WebSocket is refused %s', async (_where, path, detail) => {
-  const turn = await aTurn('GET', path, sockets)
+  const turn = await aTurn('GET', path, { rules: sockets })
   const denied = { code: 'policy-denied', detail: expect.stringContaining(detail) as unknown }
   expect(() => turn.fillWebSocket([])).toThrow(expect.objectContaining(denied))
 })

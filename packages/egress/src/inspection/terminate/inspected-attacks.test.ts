@@ -215,6 +215,7 @@ describe('data before the end of the handshake', () => {
     const [session] = (await once(client, 'session')) as [Buffer]
     // A session that permits early data names its size under the tag 15 of SSL_SESSION, or 16 in later versions.
     expect(session.length).toBeGreaterThan(100)
-    expect([...session.toString('latin1').matchAll(/[\xaf\xb0]\x06\x02\x04/g)]).toEqual([])
+    for (const size of ['af060204', 'b0060204'])
+      expect(session.includes(Buffer.from(size, 'hex'))).toBe(false)
   })
 })
