@@ -1,3 +1,4 @@
+import { hintOfName } from '@flotilla/protocol/nearest-name'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { executeToolCall } from '../tools/execute-tool-call.ts'
 import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
@@ -26,8 +27,15 @@ export async function runTool(
   })
   const report = (end: RunEnd): ExecutedRun => executedRun(context, request, { state, end, taskId: null })
   const tool = context.tools.find((known) => known.definition.name === request.tool)
-  if (!tool)
-    return report({ status: 'failed', code: 'not-found', detail: `There is no tool ${request.tool}.` })
+  if (!tool) {
+    const names = context.tools.map(({ definition }) => definition.name)
+    const hint = hintOfName(request.tool, names, 'the tools are')
+    return report({
+      status: 'failed',
+      code: 'not-found',
+      detail: `There is no tool ${request.tool}; ${hint}`,
+    })
+  }
   const { effect } = tool
   const step = beginCall(state, { callId: request.tool, effect, interrupted: state.pending.at(-1) ?? null })
   if (step === null) {

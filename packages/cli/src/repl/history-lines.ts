@@ -43,7 +43,7 @@ export function sessionRows({ sessions, total }: ChatSessions): string[] {
   return [
     ...renderTable(
       [
-        { title: 'SESSION' },
+        { title: 'CONVERSATION' },
         { title: 'MESSAGES', align: 'right' },
         { title: 'LAST SAID (UTC)' },
         { title: 'TASK' },
