@@ -60,6 +60,11 @@ export const wideRecords: readonly WideRecord[] = [
     why: 'everything that one start decides, a value each',
   },
   {
+    record: 'packages/fleet/src/agents/administration/agent-registry.ts AgentRegistry',
+    membersMax: 13,
+    why: 'what other contexts ask about agents, a question each',
+  },
+  {
     record: 'packages/fleet/src/sandbox/sandbox-spec.ts SandboxSpec',
     membersMax: 13,
     why: 'what an engine is told of one sandbox, a value each',

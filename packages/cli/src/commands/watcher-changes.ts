@@ -47,7 +47,10 @@ async function add(context: CommandContext, line: CommandLine): Promise<void> {
   const reply = await (await context.mesh()).call('watcherChange', { body: { before: null, after }, signal })
   terminal.printJson(reply)
   const shown = oneLine(`${after.path}/${after.pattern}`, shownMaxChars)
-  terminal.print(`${shown} is watched; ${after.agent} is told of each new or changed file.`, ...reply.notices)
+  terminal.print(
+    `${shown} is watched: each new or changed file starts a run of ${after.agent}.`,
+    ...reply.notices,
+  )
   terminal.hint('Next: flotilla watchers check')
 }
 

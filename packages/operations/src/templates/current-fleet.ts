@@ -17,7 +17,10 @@ import type { Hook, Webhooks } from '@flotilla/inbound/triggers/webhook'
 
 /** The sources of the current fleet, for plans and exports. */
 export interface CurrentFleetDeps {
-  readonly agents: Pick<AgentRegistry, 'find' | 'list' | 'isArchived' | 'mcpServers' | 'seedFiles'>
+  readonly agents: Pick<
+    AgentRegistry,
+    'find' | 'require' | 'list' | 'isArchived' | 'mcpServers' | 'seedFiles'
+  >
   readonly permissions: Pick<PermissionStore, 'snapshot'>
   readonly spending: { readonly budgets: Pick<Spending['budgets'], 'projectLimits'> }
   readonly webhooks: Pick<Webhooks, 'all'>

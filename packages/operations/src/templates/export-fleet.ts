@@ -1,4 +1,3 @@
-import { noSuchAgent } from '@flotilla/protocol/no-such-agent'
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import { templateLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
@@ -44,13 +43,8 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       (id) => id !== operatorAgentId,
     )
     const workers = ids.flatMap((id) => {
-      const agent = current.agent(id)
-      if (!agent)
-        throw noSuchAgent(
-          id,
-          deps.agents.list().map((one) => one.id),
-        )
-      if (!deps.agents.isArchived(id)) return [agent]
+      const agent = current.agent(deps.agents.require(id).id)
+      if (agent && !deps.agents.isArchived(id)) return [agent]
       leftOut.push({ what: `agent ${id}`, why: 'it is archived', command: `flotilla unarchive ${id}` })
       return []
     })
