@@ -17,7 +17,7 @@ import { createLockFiles } from './lock-files.ts'
 import { createSharedBuilds } from './shared-builds.ts'
 
 /** The images of agents: of the owner, or with the packages that each agent needs and their locks. */
-export interface AgentPackages extends OwnImageUse {
+export interface AgentPackages extends OwnImageUse, BuildStates {
   /** Returns the packages of an agent: those of the owner's list, and those that modules need. */
   listOf(agentId: string): JoinedPackages
   /**
@@ -59,6 +59,10 @@ export interface AgentPackages extends OwnImageUse {
    * and the problems of `resolve`.
    */
   buildLocked(list: JoinedPackages, lock: PackageLock): Promise<void>
+}
+
+/** How far builds are. */
+export interface BuildStates {
   /** Returns the state of the last build of a list since the mesh started. */
   stateOf(key: string): BuildState
   /** Returns the current step of the build of the agent's image; null if none is in progress. */
@@ -98,7 +102,7 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
   const ended = new Map<string, BuildState>()
   const steps = new Map<string, string>()
   const listOf = (agentId: string): JoinedPackages => joinPackages(deps.fleetEvents.packageLists.ask(agentId))
-  const own = createOwnAgentImages(deps)
+  const own = createOwnAgentImages({ ...deps, steps })
   const keyOf = (agentId: string): string => {
     const image = deps.imageSetting(agentId)
     if (image !== undefined) return own.keyOf(image)
@@ -199,10 +203,7 @@ export function createAgentPackages(deps: AgentPackagesDeps): AgentPackages {
       return { id, mark: `${packagesKey(list)}/${lockDigest(lock)}` }
     },
     ownImage: async (reference, signal) => void (await own.ensure(reference, signal)),
-    stepOf: (agentId) => {
-      const image = deps.imageSetting(agentId)
-      return image === undefined ? (steps.get(packagesKey(listOf(agentId))) ?? null) : own.stepOf(image)
-    },
+    stepOf: (agentId) => steps.get(keyOf(agentId)) ?? null,
     hasOwnImage: (agentId) => deps.imageSetting(agentId) !== undefined,
     isOutdated: (agentId, mark) => {
       const [key = '', digest = ''] = mark.split('/')

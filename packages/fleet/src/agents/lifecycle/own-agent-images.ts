@@ -15,18 +15,20 @@ export interface OwnAgentImages {
    * callers share one build. Problems `packages-unavailable`, and `packages-delayed` for a reason that may pass.
    */
   ensure(reference: string, signal?: AbortSignal): Promise<string | null>
-  /** Returns the current step of the build of an image; null if none is in progress. */
-  stepOf(reference: string): string | null
 }
 
 export function createOwnAgentImages(deps: {
   readonly clock: Clock
   readonly log: Log
   readonly runtime: Pick<SandboxRuntime, 'ownImages' | 'kind' | 'isolates'>
+  /** The current step of each build, by the mark of its image. */
+  readonly steps: Map<string, string>
 }): OwnAgentImages {
   const builds = createSharedBuilds<string>()
   const failures = createBuildFailures(deps.clock)
-  const steps = new Map<string, string>()
+
+  const keyOf = (reference: string): string =>
+    `own-${createHash('sha256').update(reference).digest('hex').slice(0, 16)}`
 
   async function build(reference: string, signal: AbortSignal): Promise<string> {
     const { ownImages, kind } = deps.runtime
@@ -38,7 +40,7 @@ export function createOwnAgentImages(deps: {
       })
     try {
       const progress = (step: string): void => {
-        steps.set(reference, step)
+        deps.steps.set(keyOf(reference), step)
         deps.log.info({}, step)
       }
       const id = await ownImages.ensure(reference, { progress, signal })
@@ -48,13 +50,12 @@ export function createOwnAgentImages(deps: {
       signal.throwIfAborted()
       throw failures.failed(reference, error, { isRebuild: false })
     } finally {
-      steps.delete(reference)
+      deps.steps.delete(keyOf(reference))
     }
   }
 
   return {
-    keyOf: (reference) => `own-${createHash('sha256').update(reference).digest('hex').slice(0, 16)}`,
-    stepOf: (reference) => steps.get(reference) ?? null,
+    keyOf,
     ensure: async (reference, signal) => {
       if (!deps.runtime.isolates) return null
       if (!builds.has(reference)) failures.requireDue(reference)
