@@ -109,16 +109,7 @@ export function createChannelDesk(kernel: ChannelKernel, needs: ChannelDeskNeeds
     clock,
   })
   const { ownersOn } = people
-  const noticed = () => kernel.settings().channels.notices
-  const notices = createSendNotices({
-    ...kernel,
-    letters,
-    talks,
-    ownersOn,
-    settings: noticed,
-    dashboard: () => kernel.settings().channels.dashboard_url ?? `http://127.0.0.1:${kernel.ports.people}`,
-    wake,
-  })
+  const notices = createSendNotices({ ...kernel, ...noticeSettings(kernel), letters, talks, ownersOn, wake })
   workEvents.runSettled.subscribe(delivering.runSettled)
   workEvents.steerReturned.subscribe(delivering.steerReturned)
   collaborationEvents.artifactSaved.subscribe(({ runId, ...file }) => {
@@ -260,5 +251,12 @@ async function artifactOf(
   } catch (error) {
     if (error instanceof Problem && error.code === 'not-found') return null
     throw error
+  }
+}
+
+function noticeSettings({ settings, ports }: Pick<ChannelKernel, 'settings' | 'ports'>) {
+  return {
+    settings: () => settings().channels.notices,
+    dashboard: () => settings().channels.dashboard_url ?? `http://127.0.0.1:${ports.people}`,
   }
 }

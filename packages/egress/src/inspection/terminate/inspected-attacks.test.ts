@@ -147,7 +147,7 @@ function withExtension(hello: Buffer, type: number, body: Buffer): Buffer {
 
 const encryptedClientHello = 0xfe0d
 const earlyData = 42
-/** An outer ClientHello with an inner one that nobody but its server can read. */
+/** An outer ClientHello with an inner one that only its server can read. */
 const outer = Buffer.concat([
   Buffer.from('0000010001000020', 'hex'),
   Buffer.alloc(32, 7),
