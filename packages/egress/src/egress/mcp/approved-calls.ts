@@ -132,6 +132,7 @@ export function createApprovedCalls(deps: {
         })
       }
       const server = serverOf(caller.agentId, name)
+      // Without a key: an exchange with an MCP server is never sent again, and an equal call joins the one that waits.
       const row = deps.approved.ask(caller, mcpApprovalKind, {
         decision,
         args: {
