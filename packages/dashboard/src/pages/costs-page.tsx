@@ -124,8 +124,7 @@ export function CostsPage() {
             <div className="body">
               {isFree && (
                 <p className="small muted">
-                  The models that were called are free. A price can be set where they are not:{' '}
-                  <code>flotilla models price</code>
+                  The models that were called have no price. To set one: <code>flotilla models price</code>
                 </p>
               )}
               {data.total.calls === 0 ? (

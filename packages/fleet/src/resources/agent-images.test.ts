@@ -109,7 +109,7 @@ test('a deletion of the agent, and a caller who leaves, end the wait for an imag
   const { images, rows, fleetEvents } = imaged(null, {}, untilAborted)
   const deleted = images.set(owner, 'root', { image })
   fleetEvents.agentDeleted.publish('root')
-  await expect(deleted).rejects.toMatchObject({ code: 'unknown-agent' })
+  await expect(deleted).rejects.toMatchObject({ code: 'conflict' })
   const gone = new AbortController()
   const left = images.set(owner, 'root', { image, signal: gone.signal })
   gone.abort(new Error('the client has gone'))

@@ -118,5 +118,5 @@ export function createAgentImages(deps: {
 }
 
 function deletedMeanwhile(agentId: string): Problem {
-  return new Problem('unknown-agent', { detail: `agent ${agentId} was deleted while its image was made` })
+  return new Problem('conflict', { detail: `agent ${agentId} was deleted while its image was made` })
 }
