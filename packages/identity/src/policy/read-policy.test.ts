@@ -204,6 +204,45 @@ describe('presets', () => {
     [git, { url: 'https://api.github.com/repos/a/b/pulls' }, 'allow null'],
     [git, { url: `${repository}/info/lfs/objects/batch`, method: 'POST' }, 'ask git-host/writes'],
     [git, { url: `${repository}/info/lfs/locks`, method: 'POST' }, 'ask git-host/writes'],
+    [git, { url: 'https://api.bitbucket.org/2.0/x', method: 'POST' }, 'ask git-host/writes'],
+    ...['api', '!api', 'repos'].map(
+      (first) =>
+        [
+          git,
+          { url: `https://github.com/${first}/a/git-upload-pack`, method: 'POST' },
+          'ask git-host/writes',
+        ] as const,
+    ),
+    ...['pypi.org', 'test.pypi.org', 'upload.pypi.org'].map(
+      (host) =>
+        [
+          'rules:\n  - preset: pypi',
+          { url: `https://${host}/x`, method: 'POST' },
+          'ask pypi/writes',
+        ] as const,
+    ),
+    ...['GET', 'HEAD'].map(
+      (method) =>
+        ['rules:\n  - preset: pypi', { url: 'https://pypi.org/x', method }, 'allow pypi/reads'] as const,
+    ),
+    ['rules:\n  - preset: pypi', { url: 'https://pypi.org/x', method: 'OPTIONS' }, 'allow null'],
+    ...['api', 'connect', 'files'].map(
+      (name) =>
+        [
+          'rules:\n  - preset: payments-api',
+          { url: `https://${name}.stripe.com/x`, method: 'POST' },
+          'ask payments-api/writes',
+        ] as const,
+    ),
+    ...['users.list', 'users.info', 'conversations.history', 'conversations.replies', 'auth.test'].map(
+      (call) =>
+        [
+          'rules:\n  - preset: slack',
+          { url: `https://slack.com/api/${call}`, method: 'POST' },
+          'allow slack/reads',
+        ] as const,
+    ),
+    ['rules:\n  - preset: slack', { url: 'https://slack.com/archives/x', method: 'POST' }, 'allow null'],
     // The objects go to a host that the answer of the batch names.
     [git, { url: 'https://objects.other.test/7', method: 'PUT' }, 'allow null'],
     [
