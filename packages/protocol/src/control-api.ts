@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { agentConfigSchema, agentEditSchema, approvalViewSchema, changeViewSchema } from './agent-edit.ts'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentViewSchema } from './mesh-human-api.ts'
-import { originKinds } from './origin.ts'
+import { originKinds, peopleChannels } from './origin.ts'
 
 /** The people's API, continued: what agents may do, changes and their undoing, and what waits for a person. */
 export const controlEndpoints = {
@@ -162,6 +162,8 @@ export const controlApi = {
       method: z.string().check(z.maxLength(20)),
       url: z.string().check(z.maxLength(4096)),
       origin: z._default(z.enum(originKinds), 'human'),
+      /** The channel on which the work was asked for; a rule about channels that asks or denies counts without it. */
+      channel: z.optional(z.enum(peopleChannels)),
     }),
     response: policyExplanationSchema,
   },

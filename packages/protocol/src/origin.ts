@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { personRoles } from './people.ts'
+import { channelNames, personRoles } from './people.ts'
 
 export const originKinds = [
   'human',
@@ -13,6 +13,9 @@ export const originKinds = [
 ] as const
 
 export type OriginKind = (typeof originKinds)[number]
+
+/** The channels of people: terminal, dashboard, other programs on the people's API, and chat platforms. */
+export const peopleChannels = ['cli', 'dashboard', 'api', ...channelNames] as const
 
 export const originUserMaxChars = 128
 

@@ -10,7 +10,7 @@ export function policyOf(text: string): PolicyChecks {
   return createCheckEffect({
     policy: { snapshot: () => snapshot },
     projectOf: () => null,
-    originsOf: () => ['human'],
+    originsOf: () => ({ origins: ['human'], channels: ['cli'] }),
     journal: collectJournal(),
     clock: createManualClock(),
     log: silentLog,

@@ -52,7 +52,10 @@ export function workModules(kernel: Kernel, { identity, fleet, access, foundatio
     use: policyUse,
     policy: access.policy,
     projectOf: (agentId) => identity.events.projectOf.ask(rootOf(identity.events, agentId))[0]?.name ?? null,
-    originsOf: (runId) => runs.api.queries.chainOf(runId).map(({ origin }) => origin.kind),
+    originsOf: (runId) => {
+      const origins = runs.api.queries.chainOf(runId).map(({ origin }) => origin)
+      return { origins: origins.map(({ kind }) => kind), channels: origins.map(({ channel }) => channel) }
+    },
   })
   const pauses = pausesModule(seen, { runs: runs.api, agents })
   const harness = harnessModule(seen, { checkEffect, approvals: approvals.api, runs: runs.api })

@@ -1,5 +1,5 @@
 import type { PolicyView } from '@flotilla/protocol/control-api'
-import { originKinds } from '@flotilla/protocol/origin'
+import { originKinds, peopleChannels } from '@flotilla/protocol/origin'
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { commandAction, operand, textOption } from '../command-action.ts'
@@ -48,6 +48,9 @@ export function addPolicyCommand(program: Command, deps: CliDeps): void {
       new Option('--origin <kind>', 'the origin of the work that sends it')
         .choices(originKinds)
         .default('human'),
+    )
+    .addOption(
+      new Option('--channel <name>', 'the channel on which it was asked for').choices(peopleChannels),
     )
     .addHelpText(
       'after',
@@ -119,11 +122,12 @@ async function check(context: CommandContext): Promise<void> {
 async function explain(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, signal } = context
   const origin = originKinds.find((kind) => kind === textOption(line, 'origin')) ?? 'human'
+  const channel = peopleChannels.find((name) => name === textOption(line, 'channel'))
   const decision = await (
     await context.mesh()
   ).call('policyExplain', {
     params: { id: operand(line, 0) },
-    query: { method: operand(line, 1), url: operand(line, 2), origin },
+    query: { method: operand(line, 1), url: operand(line, 2), origin, channel },
     signal,
   })
   terminal.printJson(decision)

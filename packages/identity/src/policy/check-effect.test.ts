@@ -19,7 +19,7 @@ function aCheck(text: string, asked: string[] = []) {
     projectOf: (agentId) => (agentId === 'scout' ? 'site' : null),
     originsOf: (runId) => {
       asked.push(runId)
-      return ['webhook']
+      return { origins: ['webhook'], channels: ['mesh'] }
     },
     journal,
     clock,
@@ -204,9 +204,16 @@ describe('the check of an effect', () => {
   })
 
   test('an explanation decides for given origins and records nothing', () => {
-    const { check, journal } = aCheck(rule('{ origin: webhook }', 'deny'))
-    expect(check.explain('scout', notice, ['webhook']).verdict).toBe('deny')
-    expect(check.explain('scout', notice, ['human']).verdict).toBe('allow')
+    const { check, journal } = aCheck(
+      `${rule('{ origin: webhook }', 'deny')}\n  - { name: s, match: { channel: [telegram, slack] }, verdict: deny }`,
+    )
+    const of = (origin: string, channel: string | null = 'cli') =>
+      check.explain('scout', notice, { origins: [origin], channels: channel === null ? null : [channel] })
+    expect(of('webhook').verdict).toBe('deny')
+    expect(of('human').verdict).toBe('allow')
+    expect(of('human', 'telegram').verdict).toBe('deny')
+    // A channel that is not known may be any.
+    expect(of('human', null).verdict).toBe('deny')
     expect(journal.entries).toEqual([])
   })
 

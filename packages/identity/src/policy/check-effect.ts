@@ -4,7 +4,7 @@ import type { Journal } from '@flotilla/foundation/journal'
 import type { Log } from '@flotilla/foundation/platform'
 import { actorOf, createWriteWindow } from '../access/index.ts'
 import type { Caller } from '../access/index.ts'
-import type { EffectDetails, PolicyDecision, Verdict } from './effect.ts'
+import type { EffectDetails, PolicyDecision, Verdict, WorkOrigins } from './effect.ts'
 import type { PolicyStore } from './policy-file.ts'
 import type { PolicyUse } from './policy-use.ts'
 
@@ -50,7 +50,7 @@ export interface CheckEffect {
   /** Whether any rule or fault exists, so that effects need not be described for an empty policy. */
   isActive(): boolean
   /** Decides about work of these origins without recording; for explanations. */
-  explain(agentId: string, details: EffectDetails, origins: readonly string[]): PolicyDecision
+  explain(agentId: string, details: EffectDetails, work: WorkOrigins): PolicyDecision
 }
 
 export interface PolicyChecks extends CheckEffect {
@@ -65,8 +65,8 @@ export interface PolicyChecks extends CheckEffect {
 export function createCheckEffect(deps: {
   readonly policy: Pick<PolicyStore, 'snapshot'>
   readonly projectOf: (agentId: string) => string | null
-  /** The kinds of origin of a run and of its ancestors. */
-  readonly originsOf: (runId: string) => readonly string[]
+  /** The kinds of origin and the channels of a run and of its ancestors. */
+  readonly originsOf: (runId: string) => WorkOrigins
   readonly journal: Journal
   readonly clock: Clock
   readonly log: Log
@@ -76,11 +76,13 @@ export function createCheckEffect(deps: {
   const unwrittenBefore = createWriteWindow(deps.clock)
   const uncountedBefore = createWriteWindow(deps.clock, passesPerMinute)
 
-  function decide(
-    agentId: string,
-    details: EffectDetails,
-    originsOf: () => readonly string[] | null,
-  ): PolicyDecision {
+  /** Reads the origins of a run once, if a rule asks for them; work without a run has unknown origins. */
+  function createWorkOf(runId: string | undefined): () => WorkOrigins {
+    let work: WorkOrigins | null = runId === undefined ? { origins: null, channels: null } : null
+    return () => (work ??= deps.originsOf(runId ?? ''))
+  }
+
+  function decide(agentId: string, details: EffectDetails, originsOf: () => WorkOrigins): PolicyDecision {
     const project = deps.projectOf(agentId)
     return deps.policy.snapshot().decide({
       ...details,
@@ -88,7 +90,10 @@ export function createCheckEffect(deps: {
       ...(project === null ? {} : { project }),
       // Read only if a rule asks for it.
       get origins() {
-        return originsOf()
+        return originsOf().origins
+      },
+      get channels() {
+        return originsOf().channels
       },
     })
   }
@@ -143,12 +148,12 @@ export function createCheckEffect(deps: {
   ): PolicyDecision {
     if (caller.kind !== 'agent') return { verdict: 'allow', rule: null, line: null, reason: 'no agent asks' }
     const runId = caller.run?.runId
-    const origins = () => (runId === undefined ? null : deps.originsOf(runId))
-    const decision = decide(caller.agentId, details, origins)
+    const workOf = createWorkOf(runId)
+    const decision = decide(caller.agentId, details, workOf)
     const { verdict, rule } = decision
     // The request of an approved effect was counted when it was asked for.
     if (isApproved && verdict === 'ask' && instead === undefined) return decision
-    deps.use.note(caller.agentId, { details, originsOf: origins }, decision)
+    deps.use.note(caller.agentId, { details, originsOf: () => workOf().origins }, decision)
     const actor = actorOf(caller)
     if (verdict === 'deny' || (verdict === 'ask' && instead !== undefined))
       return refuse(actor, { details, decision, ...(verdict === 'ask' && instead ? { instead } : {}) })
@@ -171,8 +176,8 @@ export function createCheckEffect(deps: {
     strictest: (caller: Caller, choices: readonly [EffectDetails, ...EffectDetails[]]): EffectDetails => {
       if (caller.kind !== 'agent') return choices[0]
       const runId = caller.run?.runId
-      const origins = runId === undefined ? null : deps.originsOf(runId)
-      const verdictOf = (details: EffectDetails) => decide(caller.agentId, details, () => origins).verdict
+      const workOf = createWorkOf(runId)
+      const verdictOf = (details: EffectDetails) => decide(caller.agentId, details, workOf).verdict
       const rated = choices.map((details) => ({ details, verdict: verdictOf(details) }))
       const found = strictVerdicts.flatMap((verdict) => rated.find((one) => one.verdict === verdict) ?? [])[0]
       return found?.details ?? choices[0]
@@ -181,15 +186,15 @@ export function createCheckEffect(deps: {
       { agentId, runId }: { readonly agentId: string; readonly runId: string },
       details: EffectDetails,
     ) => {
-      const decision = decide(agentId, details, () => deps.originsOf(runId))
+      const decision = decide(agentId, details, createWorkOf(runId))
       if (decision.verdict === 'deny') refuse(`agent:${agentId}`, { details, decision })
     },
     isActive: () => {
       const { rules, broken } = deps.policy.snapshot()
       return rules.length > 0 || broken !== null
     },
-    explain: (agentId: string, details: EffectDetails, origins: readonly string[]) =>
-      decide(agentId, details, () => origins),
+    explain: (agentId: string, details: EffectDetails, work: WorkOrigins) =>
+      decide(agentId, details, () => work),
   }
   return Object.assign(checks(false), others, { ofApproved: Object.assign(checks(true), others) })
 }

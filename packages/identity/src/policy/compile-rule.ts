@@ -8,7 +8,7 @@ import { createConditionCompiler } from './condition-truth.ts'
 import type { ConditionNeeds, NumberBound, Truth } from './condition-truth.ts'
 import { conditionValues, variableBits } from './condition-values.ts'
 import { webSocketMethod } from './effect.ts'
-import type { Effect, Verdict } from './effect.ts'
+import type { Effect, Verdict, WorkOrigins } from './effect.ts'
 import { forbiddenForms, pathForms } from './path-forms.ts'
 import type { Match, WrittenRule } from './policy-schema.ts'
 
@@ -50,8 +50,8 @@ export interface AskedEffect {
   /** The readings of the path of which a rule that asks or denies matches any, and the same in lower case. */
   readonly forbiddenPaths: () => readonly string[]
   readonly foldedPaths: () => readonly string[]
-  /** The kinds of origin, which are read from the database. */
-  readonly origins: () => Effect['origins']
+  /** The kinds of origin and the channels, which are read from the database. */
+  readonly work: () => Partial<WorkOrigins>
   /** What conditions are tested with. */
   readonly readings: () => Readings
 }
@@ -60,8 +60,11 @@ export function askedEffect(effect: Effect): AskedEffect {
   const paths = once(() => (typeof effect.path === 'string' ? pathForms(effect.path) : []))
   const forbiddenPaths = once(() => forbiddenForms(paths()))
   const foldedPaths = once(() => [...new Set(forbiddenPaths().map((path) => path.toLowerCase()))])
-  const origins = once(() => effect.origins)
-  const values = once(() => conditionValues(effect, origins()))
+  const work = once((): Partial<WorkOrigins> => {
+    const { origins, channels } = effect
+    return { ...(origins === undefined ? {} : { origins }), ...(channels === undefined ? {} : { channels }) }
+  })
+  const values = once(() => conditionValues(effect, work()))
   return {
     effect,
     folded: {
@@ -77,7 +80,7 @@ export function askedEffect(effect: Effect): AskedEffect {
     paths,
     forbiddenPaths,
     foldedPaths,
-    origins,
+    work,
     readings: once(() => {
       // The forms of a path for rules that allow are the first ones of the others.
       const all = [...new Set([...forbiddenPaths(), ...foldedPaths()])]
@@ -254,12 +257,15 @@ function fieldTests(match: Match, isStrict: boolean): FieldTest[] {
   word(match.mcp_tool, ({ mcpTool }) => mcpTool)
   word(match.project, ({ project }) => project)
   word(match.chain, ({ chain }) => chain)
-  const { usd_above: above, origin, credential, path } = match
-  if (above !== undefined) tests.push(({ effect }) => tested(effect.usd, (usd) => usd > above))
-  if (origin !== undefined) {
-    const given: ReadonlySet<string> = new Set(origin)
-    tests.push(({ origins }) => tested(origins(), (kinds) => kinds.some((kind) => given.has(kind))))
+  const { usd_above: above, origin, channel, credential, path } = match
+  const anyOfWork = (given: readonly string[] | undefined, of: 'origins' | 'channels') => {
+    if (given === undefined) return
+    const names: ReadonlySet<string> = new Set(given)
+    tests.push(({ work }) => tested(work()[of], (all) => all.some((one) => names.has(one))))
   }
+  if (above !== undefined) tests.push(({ effect }) => tested(effect.usd, (usd) => usd > above))
+  anyOfWork(origin, 'origins')
+  anyOfWork(channel, 'channels')
   if (credential !== undefined) {
     const matches = wordTest(credential)
     tests.push(({ folded }) => tested(folded.credentials, (names) => names.some(matches)))

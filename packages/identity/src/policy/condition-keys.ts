@@ -39,6 +39,7 @@ const hiddenAlone: ReadonlySet<ConditionVariable> = new Set([
   'call',
   'usd',
   'origins',
+  'channels',
 ])
 /** Holds for no reading, so that it is found only if a variable is hidden. */
 const onlyIfHidden: ConditionNeeds = { needs: [() => 0], bounds: [] }

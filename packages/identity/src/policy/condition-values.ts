@@ -1,4 +1,4 @@
-import type { Effect } from './effect.ts'
+import type { Effect, WorkOrigins } from './effect.ts'
 
 /** The variables of a condition, each with its type in CEL. */
 export const conditionVariables = {
@@ -17,6 +17,7 @@ export const conditionVariables = {
   call: 'string',
   usd: 'double',
   origins: 'list<string>',
+  channels: 'list<string>',
 } as const satisfies Record<string, string>
 export type ConditionVariable = keyof typeof conditionVariables
 export type ConditionValues = Readonly<
@@ -24,7 +25,10 @@ export type ConditionValues = Readonly<
 >
 
 /** The values of an effect by the names of the variables; null for a hidden one, undefined for an absent one. Pure. */
-export function conditionValues(effect: Effect, origins = effect.origins): ConditionValues {
+export function conditionValues(
+  effect: Effect,
+  { origins, channels }: Partial<WorkOrigins> = effect,
+): ConditionValues {
   return {
     agent: effect.agent,
     project: effect.project,
@@ -41,6 +45,7 @@ export function conditionValues(effect: Effect, origins = effect.origins): Condi
     call: effect.call,
     usd: effect.usd,
     origins,
+    channels,
   }
 }
 

@@ -20,6 +20,7 @@ const values = conditionValues({
   payees: ['0xab'],
   call: 'c0ffee',
   origins: ['human', 'cron'],
+  channels: ['cli', 'mesh'],
 })
 
 const readings = createReadings(values, ['/v1/Items'], 1)

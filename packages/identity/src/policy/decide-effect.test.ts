@@ -189,6 +189,8 @@ describe('the fields of a match', () => {
     [{ usd_above: 0 }, {}, false],
     [{ origin: ['webhook', 'watcher'] }, { origins: ['agent', 'webhook'] }, true],
     [{ origin: ['webhook'] }, {}, false],
+    [{ channel: ['telegram', 'slack'] }, { channels: ['agent', 'telegram'] }, true],
+    [{ channel: ['telegram'] }, { channels: ['cli'] }, false],
     [{ agent: ['scout'], host: ['example.org'] }, {}, false],
   ])('%j matches an effect with %j: %s', (match, more, isMatch) => {
     expect(decided([{ match }], anEffect(more))).toBe(isMatch ? 'deny by r0' : 'allow')
@@ -204,6 +206,7 @@ describe('the fields of a match', () => {
     ],
     [{ usd_above: 1e6 }, { usd: null }],
     [{ origin: ['webhook'] }, { origins: null }],
+    [{ channel: ['slack'] }, { channels: null }],
   ])('%j: a hidden value is denied and asked for, and not allowed', (match, more) => {
     expect(decided([{ match }], anEffect(more))).toBe('deny by r0')
     expect(decided([{ match, verdict: 'ask' }], anEffect(more))).toBe('ask by r0')
@@ -437,6 +440,7 @@ describe('the index of rules', () => {
     '(path == "/a" || !(usd < 2.0))',
     'mcp_tool == "t"',
     'origins == ["human"]',
+    '"telegram" in channels',
     '!(method == "GET")',
     '(method == "GET" || path == "/a")',
   )
@@ -473,6 +477,7 @@ describe('the index of rules', () => {
       mcpTool: fc.constantFrom('t', null),
       usd: fc.constantFrom(1, 2, null),
       origins: fc.constantFrom(['human'], ['webhook'], null),
+      channels: fc.constantFrom(['cli'], ['telegram', 'agent'], null),
     },
     { requiredKeys: ['agent', 'tool'] },
   )

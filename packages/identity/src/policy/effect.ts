@@ -39,10 +39,15 @@ export interface Effect extends PaymentFacts {
   readonly credentials?: readonly string[]
   /** The kinds of origin of the run and of all runs that led to it; null if the work belongs to no run. */
   readonly origins?: readonly string[] | null
+  /** The channels on which the run and all runs that led to it were asked for; null if they are not known. */
+  readonly channels?: readonly string[] | null
 }
 
+/** Where the work comes from in which an effect happens. */
+export type WorkOrigins = Required<Pick<Effect, 'origins' | 'channels'>>
+
 /** An effect without what follows from its caller. */
-export type EffectDetails = Omit<Effect, 'agent' | 'project' | 'origins'>
+export type EffectDetails = Omit<Effect, 'agent' | 'project' | keyof WorkOrigins>
 
 /** How the names of calls of a harness begin. */
 export const harnessCallPrefix = 'harness_'

@@ -1,4 +1,4 @@
-import { originKinds } from '@flotilla/protocol/origin'
+import { originKinds, peopleChannels } from '@flotilla/protocol/origin'
 import { formatIssue, hostPattern } from '@flotilla/foundation/config'
 import * as z from 'zod'
 import { compileWordPattern } from '../access/index.ts'
@@ -48,6 +48,8 @@ export const matchSchema = z
     /** The rule matches payments above this value in US dollars. */
     usd_above: z.number().min(0).max(1e12).optional(),
     origin: oneOrMore(z.enum(originKinds)).optional(),
+    /** The channels on which people asked for the work. */
+    channel: oneOrMore(z.enum(peopleChannels)).optional(),
   })
   .refine((match) => Object.keys(match).length > 0, {
     message: "match must name at least one field; agent: '*' matches everything",
@@ -97,6 +99,7 @@ const caseSchema = z.strictObject({
   payee: patterns.optional(),
   usd: z.number().min(0).optional(),
   origin: oneOrMore(z.enum(originKinds)).optional(),
+  channel: oneOrMore(z.enum(peopleChannels)).optional(),
   expect: z.enum(verdicts),
   /** The name of the rule that must decide. */
   rule: z.string().max(100).optional(),

@@ -458,8 +458,14 @@ describe('the cases of the file', () => {
       { tool: 'wallet_transfer', chain: 'base', usd: null },
     ],
     [
-      { agent: 'a', tool: 'browser', credential: ['A'], origin: ['cron'] as const },
-      { tool: 'browser', credentials: ['A'], origins: ['cron'] },
+      {
+        agent: 'a',
+        tool: 'browser',
+        credential: ['A'],
+        origin: ['cron'] as const,
+        channel: ['slack'] as const,
+      },
+      { tool: 'browser', credentials: ['A'], origins: ['cron'], channels: ['slack'] },
     ],
   ])('the case %j means %j', (one, effect) => {
     expect(effectOfCase(one)).toEqual({ agent: 'a', ...effect })

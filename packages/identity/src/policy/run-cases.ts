@@ -30,6 +30,7 @@ export function effectOfCase(one: Omit<PolicyCase, 'expect' | 'rule'>): Effect {
     ...(one.contract === undefined ? {} : { contract: comparedAddress(one.contract) }),
     ...(one.payee === undefined ? {} : { payees: one.payee.map(comparedAddress).toSorted() }),
     ...(one.origin === undefined ? {} : { origins: one.origin }),
+    ...(one.channel === undefined ? {} : { channels: one.channel }),
   }
 }
 

@@ -47,7 +47,7 @@ function aDesk(ledger: LedgerHarness, policy = { text: asks() }) {
     ...ledger,
     policy: { snapshot: () => snapshotOf(policy.text) },
     projectOf: () => null,
-    originsOf: () => ['human'],
+    originsOf: () => ({ origins: ['human'], channels: ['cli'] }),
     log: silentLog,
     use: { note: () => undefined },
   })

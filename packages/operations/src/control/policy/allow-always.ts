@@ -67,8 +67,9 @@ export function createAllowAlways(deps: {
 
   function propose(person: PersonAtTerminal, id: string): Proposal {
     const found = approvals.effectOf(id)
-    const origins =
-      found?.runId == null ? [] : deps.runs.chainOf(found.runId).map(({ origin }) => origin.kind)
+    const chain = found?.runId == null ? [] : deps.runs.chainOf(found.runId).map(({ origin }) => origin)
+    const origins = chain.map(({ kind }) => kind)
+    const channels = chain.map(({ channel }) => channel)
     // Without its origins, the rule would allow the action to work of every origin.
     const rule =
       found === null || origins.length === 0
@@ -84,7 +85,7 @@ export function createAllowAlways(deps: {
       })
     }
     const project = deps.projectOf(found.agentId)
-    const of = { agent: found.agentId, ...(project === null ? {} : { project }), origins }
+    const of = { agent: found.agentId, ...(project === null ? {} : { project }), origins, channels }
     return { rule, effect: { ...found.details, ...of }, origins }
   }
 

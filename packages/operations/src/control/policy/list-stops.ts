@@ -56,7 +56,8 @@ export function createListStops(deps: {
     /** The effect as the policy decides about it. */
     function effectOf({ agentId, effect, origins }: PolicyStop): Effect {
       const project = deps.projectOf(agentId)
-      return { ...effect, agent: agentId, ...(project === null ? {} : { project }), origins }
+      // The channels are not stored, so a rule about channels that asks or denies still counts.
+      return { ...effect, agent: agentId, ...(project === null ? {} : { project }), origins, channels: null }
     }
 
     /** What a rule about one agent would allow of what is listed. */

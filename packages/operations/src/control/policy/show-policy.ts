@@ -14,6 +14,8 @@ export interface AskedRequest {
   readonly url: string
   /** The kind of origin of the work that sends it. */
   readonly origin: OriginKind
+  /** The channel on which the work was asked for; undefined if it is not known. */
+  readonly channel?: string | undefined
 }
 
 /** The owner's rules about effects, and the decision about one request, for people who may view the fleet. */
@@ -53,7 +55,7 @@ export function createShowPolicy(deps: {
       }
     },
     /** Decides about one request, as `http_request` and inspected connections would. Problem `unknown-agent`. */
-    explain: (caller: Caller, { agentId, method, url, origin }: AskedRequest): PolicyExplanation => {
+    explain: (caller: Caller, { agentId, method, url, origin, channel }: AskedRequest): PolicyExplanation => {
       guard(caller, { do: 'view-fleet' })
       agents.require(agentId)
       if (!URL.canParse(url)) throw new Problem('bad-request', { detail: 'url: an address is expected' })
@@ -71,7 +73,14 @@ export function createShowPolicy(deps: {
       }
       const request = decidedRequest({ method, path: pathname, query: search }, [])
       const sent = { ...request, host: plainHost(hostname), credentials: [] }
-      const decision = deps.checkEffect.explain(agentId, { tool: 'http_request', ...sent }, [origin])
+      const decision = deps.checkEffect.explain(
+        agentId,
+        { tool: 'http_request', ...sent },
+        {
+          origins: [origin],
+          channels: channel === undefined ? null : [channel],
+        },
+      )
       return { ...asked, ...decision }
     },
   }
