@@ -155,7 +155,7 @@ test.each(['operator', 'worker'] as const)('the first prompt of the %s is small'
 test.each(wires)(
   'a picture is paid in full once with %s, and read from the cache with the conversation afterwards',
   async (wire) => {
-    const { provider, ask } = await billed(wire)
+    const { ask } = await billed(wire)
     const make = String.raw`(printf '\x89PNG\r\n\x1a\n'; head -c 30000 /dev/zero) > a.png`
     const bills = [
       ...(await ask(0, [
