@@ -14,6 +14,8 @@ const usage = {
 const costNano = 1000 * 3000 + 500 * 15_000
 const head = { id: 'resp_1', object: 'response', created_at: 1, model: 'gpt-5.1-codex' }
 const error = { code: 'server_error', message: 'out of order' }
+/** An error for which the call is sent again, and which is usually no part of an answer. */
+const overloaded = { code: 'server_is_overloaded', message: 'Our servers are currently overloaded.' }
 const created = named({ type: 'response.created', response: { ...head, status: 'in_progress', output: [] } })
 const said = named({
   type: 'response.output_text.delta',
@@ -40,6 +42,11 @@ const failures = [
   [
     'an incomplete one whose reason is an error',
     last('response.incomplete', { status: 'incomplete', incomplete_details: { reason: 'error' } }),
+  ],
+  ['an overloaded one', last('response.failed', { status: 'failed', error: overloaded })],
+  [
+    'an overloaded one without events',
+    JSON.stringify({ ...head, status: 'failed', error: overloaded, output: [], usage }),
   ],
   ['one without events', JSON.stringify({ ...head, status: 'failed', error, output: [], usage })],
   ['a cancelled one without events', JSON.stringify({ ...head, status: 'cancelled', output: [], usage })],

@@ -119,7 +119,7 @@ function asStream(
 
 /** Used in place of the call of a whole answer, which is settled already; its methods do nothing. */
 const paidCall: Omit<OpenCall, 'client'> = {
-  account: { settle: () => {}, settleUnconfirmed: () => {}, refund: () => {} },
+  account: { settle: () => {}, settleUnconfirmed: () => {}, refund: () => {}, isClosed: () => true },
   costUsdOf: () => 0,
 }
 

@@ -42,6 +42,7 @@ function anAccount() {
     settle: (usage) => closed.push(usage),
     settleUnconfirmed: (why) => closed.push(why),
     refund: () => {},
+    isClosed: () => closed.length > 0,
   }
   return { account, closed, client: createReadOn({ clock: createManualClock() }).begin('scout') }
 }

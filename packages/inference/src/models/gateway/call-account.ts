@@ -19,6 +19,7 @@ export interface CallAccount {
   /** Charges an answer of unknown cost: the whole reservation, or more if the provider has reported more so far. */
   settleUnconfirmed(why: UnknownCost, reported?: TokenUsage | null): void
   refund(): void
+  isClosed(): boolean
 }
 
 export interface CallAccountInput {
@@ -130,6 +131,7 @@ export function openCallAccount(
         })
       }),
     refund: () => close(() => deps.spending.refund(input.reservation)),
+    isClosed: () => !isOpen,
   }
 }
 

@@ -22,12 +22,13 @@ export async function sendOnce<Answer>(
 ): Promise<Outcome<Answer>> {
   const { model, client } = opened
   const waited = waits.asking(model)
-  let isBilled = false
-  const billed = (usage: TokenUsage) => {
-    isBilled = true
-    opened.account.settle(usage)
-  }
-  const settleUnseen = () => opened.account.settleUnconfirmed(client.why() ?? 'broken-off')
+  const { account } = opened
+  const billed = (usage: TokenUsage) => account.settle(usage)
+  const settleUnseen = () => account.settleUnconfirmed(client.why() ?? 'broken-off')
+  // Whatever the failure means: a closed account books no other attempt, so the next one needs a new reservation.
+  const failed = (failure: Failure) => ({
+    failure: account.isClosed() ? { ...failure, mayBeBilled: true } : failure,
+  })
   try {
     const options = { ...opened.bounds, signal: client.cut, judge: judgeOf(model), billed }
     const reply = await spendIn(opened.bounds, () => model.llm.complete(opened.request, options))
@@ -38,12 +39,12 @@ export async function sendOnce<Answer>(
     }
     const failure = await failureFromRefusal(reply, model, opened)
     if (failure.mayBeBilled) settleUnseen()
-    return { failure: isBilled ? { ...failure, mayBeBilled: true } : failure }
+    return failed(failure)
   } catch (error) {
     const failure = client.cut.aborted ? null : failureFromError(error, model)
     if (failure?.mayBeBilled !== false) settleUnseen()
     if (failure === null) throw error
-    return { failure }
+    return failed(failure)
   } finally {
     waited.end()
   }
