@@ -1,3 +1,4 @@
+import { unlessAborted } from '@flotilla/protocol/unless-aborted'
 import type { ReportStep } from './report-step.ts'
 
 /** Builds run one after another, in the order of `take`. */
@@ -39,17 +40,5 @@ export function createBuildQueue(): BuildQueue {
     idle: async () => {
       while (queued.length > 0) await Promise.all(queued.map(({ ended }) => ended))
     },
-  }
-}
-
-async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  const aborted = Promise.withResolvers<never>()
-  const abort = (): void => aborted.reject(signal.reason)
-  signal.addEventListener('abort', abort, { once: true })
-  try {
-    signal.throwIfAborted()
-    await Promise.race([work, aborted.promise])
-  } finally {
-    signal.removeEventListener('abort', abort)
   }
 }
