@@ -48,6 +48,12 @@ test.each([
     '%5fmethod=POST',
     'x;_method=POST',
     'X-HTTP-Method-Override=POST',
+    'X_HTTP_Method_Override=POST',
+    // PHP reads these as `_method`.
+    '.method=POST',
+    '+_method=POST',
+    '%5Bmethod=POST',
+    '_method%00x=POST',
   ].map(
     (query) => [`a method that ${query} replaces`, 'GET', `/repo/git-receive-pack?${query}`, []] as const,
   ),

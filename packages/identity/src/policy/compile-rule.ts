@@ -9,7 +9,7 @@ import type { ConditionNeeds, NumberBound, Truth } from './condition-truth.ts'
 import { conditionValues, variableBits } from './condition-values.ts'
 import { webSocketMethod } from './effect.ts'
 import type { Effect, Verdict, WorkOrigins } from './effect.ts'
-import { forbiddenForms, pathForms } from './path-forms.ts'
+import { forbiddenForms, pathForms, pathFormsMax } from './path-forms.ts'
 import type { Match, WrittenRule } from './policy-schema.ts'
 
 /** A rule that is ready to decide. */
@@ -56,7 +56,8 @@ export interface AskedEffect {
   readonly readings: () => Readings
 }
 
-export function askedEffect(effect: Effect): AskedEffect {
+export function askedEffect(given: Effect): AskedEffect {
+  const effect = decidable(given)
   const paths = once(() => (typeof effect.path === 'string' ? pathForms(effect.path) : []))
   const forbiddenPaths = once(() => forbiddenForms(paths()))
   const foldedPaths = once(() => [...new Set(forbiddenPaths().map((path) => path.toLowerCase()))])
@@ -87,6 +88,18 @@ export function askedEffect(effect: Effect): AskedEffect {
       return createReadings(values(), all, paths().length)
     }),
   }
+}
+
+/** Returns the effect with values hidden that no rule can be tested with. */
+function decidable(effect: Effect): Effect {
+  const { path, usd } = effect
+  // Only a path that is encoded several times, or has dots beside encoded characters, has so many forms.
+  const isObscure = typeof path === 'string' && path.includes('%') && pathForms(path).length > pathFormsMax
+  const hidden = { ...(isObscure ? { path: null } : {}), ...(Number.isNaN(usd) ? { usd: null } : {}) }
+  // The origins are a getter that reads the database, which a copy would call.
+  return Object.keys(hidden).length === 0
+    ? effect
+    : (Object.create(effect, Object.getOwnPropertyDescriptors(hidden)) as Effect)
 }
 
 function once<T>(compute: () => T): () => T {

@@ -328,6 +328,43 @@ describe('the fields of a match', () => {
   })
 })
 
+describe('an effect with a value that no rule can be tested with', () => {
+  const obscure = '/a//%2561;v=1/%25252e%25252e/b//%252e%252e;w/..'
+
+  test.each<[string, Part]>([
+    ['a path', { match: { path: ['/other'] } }],
+    ['a condition', { when: 'path == "/other"' }],
+  ])('is decided against by %s if the path has too many readings', (_what, part) => {
+    const effect = anEffect({ path: obscure })
+    expect(decided([part], effect)).toBe('deny by r0')
+    expect(decided([{ ...part, verdict: 'allow' }], effect)).toBe('allow')
+    expect(decided([part], anEffect({ path: '/a;v=1//%62/../c' }))).toBe('allow')
+  })
+
+  test('is decided against by each rule about an amount that is no number', () => {
+    const effect = anEffect({ usd: Number.NaN })
+    for (const when of ['usd > 1.0', '!(usd <= 1.0)', 'usd == 1.0'])
+      for (const count of [1, 20])
+        expect(
+          decided(
+            Array.from({ length: count }, () => ({ when })),
+            effect,
+          ),
+        ).toBe('deny by r0')
+    expect(decided([{ match: { usd_above: 1 } }], effect)).toBe('deny by r0')
+    expect(decided([{ when: 'usd < 1.0', verdict: 'allow' }], effect)).toBe('allow')
+  })
+
+  test('keeps its other values, and reads no origins that no rule asks for', () => {
+    const effect = Object.defineProperty(anEffect({ path: obscure, usd: Number.NaN }), 'origins', {
+      get: () => expect.fail('the origins were read'),
+    })
+    expect(decided([{ match: { host: ['api.example.org'], path: ['/x'], agent: ['scout'] } }], effect)).toBe(
+      'deny by r0',
+    )
+  })
+})
+
 describe('the index of rules', () => {
   const word = fc.constantFrom('a', 'b', 'c')
   const host = fc.constantFrom('a.test', 'b.test', 'x.a.test', 'y.x.a.test', 'test')

@@ -22,8 +22,18 @@ const methodHeader = /^x-(?:http-)?(?:method|verb)(?:-override)?$/i
 /** Frameworks take the method from a parameter of this name, or from one with the name of the header. */
 function namesMethod(query: string): boolean {
   if (!/method|verb|%/i.test(query)) return false
-  const names = [...new URLSearchParams(query.replaceAll(';', '&')).keys()]
-  return names.some((name) => /^_method$/i.test(name) || methodHeader.test(name))
+  const names = [...new URLSearchParams(query.replaceAll(';', '&')).keys()].map(phpName)
+  return names.some((name) => /^_method$/i.test(name) || methodHeader.test(name.replaceAll('_', '-')))
 }
+
+/**
+ * The name of a parameter as PHP reads it: without blanks before it, up to a zero byte, and with `_` for a dot, a blank
+ * and an open bracket.
+ */
+function phpName(name: string): string {
+  const [read = ''] = name.trimStart().split('\0')
+  return read.replaceAll(/[ .[]/g, '_')
+}
+
 /** Servers behind a rewriting proxy take the path from these, such as those of IIS and of Symfony. */
 const pathHeader = /^x-(?:original|rewrite|override)-(?:url|uri|path)$/i

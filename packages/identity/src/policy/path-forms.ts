@@ -1,20 +1,39 @@
+/** How many forms of a path rules are tested with; `forbiddenForms` and lower case make each of them four readings. */
+export const pathFormsMax = 8
+
 /**
- * Returns every form in which a server may read the path of a request: as it is sent, with percent-encoding removed,
- * also where it is encoded several times, because a proxy in front of a server may decode as well, without empty segments, without the parameters of segments (`;v=1`), and with dots resolved. Rules that forbid match
- * any of them and rules that allow must match all, so that no spelling passes a rule that names the plain path. At most
- * eight forms, each at most as long as the path. `forbiddenForms` adds those that only rules that forbid match. Pure.
+ * Returns every form in which a server may read the path of a request: as it is sent, with percent-encoding removed once
+ * or several times, because a proxy in front of a server may decode as well, without empty segments, without the
+ * parameters of segments (`;v=1`), and with dots resolved. Rules that forbid match any of them and rules that allow must
+ * match all, so that no spelling passes a rule that names the plain path. Each form is at most as long as the path, except
+ * for a slash. Only a path that is encoded several times can have more than `pathFormsMax` forms; then the forms are not
+ * complete, and rules must treat the path as hidden. `forbiddenForms` adds those that only rules that forbid match. Pure.
  */
 export function pathForms(path: string): readonly string[] {
-  const forms = new Set([path])
-  const decoded = percentDecoded(path)
-  forms.add(decoded)
-  for (const form of [path, decoded]) forms.add(withoutEmptySegments(form))
-  // A server that resolves dots after decoding sees another path than the URL parser did.
-  for (const form of [path, decoded, withoutParameters(decoded)]) {
-    forms.add(withoutDots(withoutEmptySegments(form)))
+  const forms = new Set([path, ...cleanForms(path)])
+  // Grows while it is read. A server may resolve dots before or after it decodes.
+  const levels = new Set([path])
+  for (const level of levels) {
+    for (const sent of [level, withoutDots(withoutEmptySegments(level))]) {
+      const decoded = decodedOnce(sent)
+      if (decoded === sent) continue
+      levels.add(decoded)
+      const plain = withoutParameters(decoded)
+      for (const form of [decoded, plain, ...cleanForms(decoded), withoutDots(withoutEmptySegments(plain))])
+        forms.add(form)
+    }
+    if (forms.size > pathFormsMax) break
   }
-  forms.add(withoutParameters(decoded))
+  if (levels.size === 1) {
+    const plain = withoutParameters(path)
+    for (const form of [plain, withoutDots(withoutEmptySegments(plain))]) forms.add(form)
+  }
   return [...forms]
+}
+
+function cleanForms(path: string): readonly string[] {
+  const joined = withoutEmptySegments(path)
+  return [joined, withoutDots(joined)]
 }
 
 /**
@@ -31,23 +50,14 @@ function withoutFinalSlashes(path: string): string {
   return path.slice(0, end)
 }
 
-/** How often a path is decoded at most; each server that it passes decodes it once. */
-const decodingsMax = 8
+/** One percent-encoded character in UTF-8, of one byte to four. */
+const encodedCharacter =
+  /%[0-7][0-9a-f]|%[cd][0-9a-f]%[89ab][0-9a-f]|%e[0-9a-f](?:%[89ab][0-9a-f]){2}|%f[0-7](?:%[89ab][0-9a-f]){3}/gi
 
-function percentDecoded(path: string): string {
-  let decoded = path
-  for (let count = 0; count < decodingsMax; count += 1) {
-    const next = decodedOnce(decoded)
-    if (next === decoded) break
-    decoded = next
-  }
-  return decoded
-}
-
-/** Decodes each valid sequence by itself, because one invalid sequence must not hide the others. */
+/** Decodes each character by itself, because an invalid sequence must not hide the characters beside it. */
 function decodedOnce(path: string): string {
   if (!path.includes('%')) return path
-  return path.replace(/(?:%[0-9a-f]{2})+/gi, (sequence) => {
+  return path.replace(encodedCharacter, (sequence) => {
     try {
       return decodeURIComponent(sequence)
     } catch {

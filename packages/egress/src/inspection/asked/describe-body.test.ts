@@ -62,13 +62,16 @@ test('a query that names a push makes no push', () => {
   expect(words).toBe('Body, 2 bytes: "{}"')
 })
 
-test.each(['/a.git/git%2Dreceive-pack', '/a.git/x/../git-receive-pack', '/a.git//Git-Receive-Pack;v=1'])(
-  'the spelling %s is the path of a push',
-  (path) => {
-    const [words] = describeBody(push(`${one} ${none} refs/heads/main`), { ...request, path })
-    expect(words).toBe(`The push deletes "refs/heads/main", now ${one}.`)
-  },
-)
+test.each([
+  '/a.git/git%2Dreceive-pack',
+  '/a.git/x/../git-receive-pack',
+  '/a.git//Git-Receive-Pack;v=1',
+  // A path with more forms than are made may be that of a push.
+  '/a//%2561;v=1/%25252e%25252e/b//%252e%252e;w/../%252525252567it-receive-pack',
+])('the spelling %s is the path of a push', (path) => {
+  const [words] = describeBody(push(`${one} ${none} refs/heads/main`), { ...request, path })
+  expect(words).toBe(`The push deletes "refs/heads/main", now ${one}.`)
+})
 
 test.each([
   ['with digits in upper case', push(`${'A'.repeat(40)} ${none} refs/heads/main`), /^The push deletes/],

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { quoted } from '@flotilla/protocol/shown-text'
-import { pathForms } from '@flotilla/identity/policy'
+import { pathForms, pathFormsMax } from '@flotilla/identity/policy'
 import { readPush } from './read-push.ts'
 import type { Push } from './read-push.ts'
 
@@ -87,7 +87,9 @@ function sizeOf(body: Buffer, { sha256 }: DescribedRequest): string {
 
 /** True if a server may read the path, whatever its spelling, as that of a push. The query is no part of it. */
 function hasPushPath(path: string): boolean {
-  return pathForms(path.split('?', 1)[0] ?? '').some((form) => /\/git-receive-pack\/?$/i.test(form))
+  const forms = pathForms(path.split('?', 1)[0] ?? '')
+  // So many forms are not complete, and one that is missing may be that of a push.
+  return forms.length > pathFormsMax || forms.some((form) => /\/git-receive-pack\/?$/i.test(form))
 }
 
 function hasPushType(headers: readonly string[]): boolean {
