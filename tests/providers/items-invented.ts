@@ -198,7 +198,7 @@ export const inventedItems: readonly NativeOddity[] = [
   invented(
     'the words are followed by a call and no end of their item',
     created + added(0, message()) + text('Hello') + over(1, call('{"at":"a"}', second)) + completed(),
-    one,
+    { ...one, text: 'Hello' },
   ),
   invented(
     'each event comes twice',
