@@ -70,6 +70,7 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
     const known = vault.names().agent
     throw new Problem('not-found', {
       detail: `there is no credential ${name}; ${hintOfName(name, known, 'the credentials are')}`,
+      repair: 'List the names: flotilla credentials list.',
     })
   }
 
