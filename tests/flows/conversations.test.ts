@@ -69,7 +69,7 @@ describe('a conversation', () => {
     const told = await command('history', 'left')
     expect(told.out).toMatch(/you: hello there\nagent: Hello yourself\./)
     expect(told.out).not.toContain('from two')
-    expect((await command('sessions', 'left')).out).toMatch(/^SESSION[^]*two/)
+    expect((await command('sessions', 'left')).out).toMatch(/^CONVERSATION[^]*two/)
 
     const waiting = await mesh.submit('wait', { agent: 'left', session: 'default' })
     await began(mesh)
