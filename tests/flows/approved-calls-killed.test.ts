@@ -1,14 +1,11 @@
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import type { ApprovalView } from '@flotilla/protocol/agent-edit'
-import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
+import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { approvalsOnKilledMesh, aroundEach } from '../support/approvals-on-killed-mesh.ts'
 import { aCassette, calls, says } from '../support/cassettes.ts'
-import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { layPolicy } from '../support/lay-policy.ts'
 import { startMcpWebServer } from '../support/mcp-web-server.ts'
@@ -21,6 +18,7 @@ const preload = pathToFileURL(join(repositoryRoot, 'tests', 'support', 'kill-at-
 let web: WebServer
 let mesh: MeshProcess
 let arm: string
+let desk: ReturnType<typeof approvalsOnKilledMesh>
 let count = 0
 
 beforeAll(async () => {
@@ -43,6 +41,7 @@ beforeAll(async () => {
     settings: { egress: { allowed_private: [address] } },
     environment: { NODE_OPTIONS: `--import=${preload}`, KILL_WHEN_ARMED: arm },
   })
+  desk = approvalsOnKilledMesh(mesh, arm)
   await mesh.createWorker('caller')
   await flotilla({ url: mesh.url, home: mesh.home }, 'permissions', 'set', 'caller', 'allowed_apis+=http')
   const given = await mesh.call(controlEndpoints.agentEdit, {
@@ -73,57 +72,27 @@ beforeEach(async () => {
 function aCall() {
   const number = ++count
   const text = `number ${number}.`
-  const isOwn = ({ args }: ApprovalView) => JSON.stringify(args['call']).includes(text)
-  const approvals = async () => {
-    const reply = await mesh.call(controlEndpoints.pending, { query: { state: 'all', limit: 200 } })
-    return (controlApi.pending.response.parse(reply.json()).pending as readonly ApprovalView[]).filter(isOwn)
-  }
   return {
     made: () =>
       web.requests.filter(({ body }) => body.includes('"tools/call"') && body.includes(text)).length,
-    approvals,
+    ...desk.of((args) => JSON.stringify(args['call']).includes(text)),
     ask: () => mesh.submit(`call ${number}`, { agent: 'caller', key: text, session: `s${number}` }),
-    asked: () => eventually('a person is asked', async () => (await approvals())[0] ?? null),
-    settled: () =>
-      eventually('the approval is decided', async () => {
-        const [one] = await approvals()
-        return one !== undefined && one.state !== 'pending' && one.state !== 'confirmed' ? one : null
-      }),
   }
 }
 
-const confirm = ({ id, digest }: ApprovalView) =>
-  mesh.call(controlEndpoints.pendingConfirm, { params: { id }, body: { digest } })
-
-async function restarted() {
-  await eventually('the mesh is killed', async () => !existsSync(arm) || null)
-  await mesh.kill9().catch(() => undefined)
-  await mesh.restart()
-}
-
-/** Changes a row as time would, while no mesh runs. */
-async function whileStopped(change: string, id: string) {
-  const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'))
-  database.prepare(`UPDATE approvals SET ${change} WHERE id = ?`).run(id)
-  database.close()
-}
-
-const at = (...steps: readonly string[]) =>
-  steps.flatMap((step) => (['before', 'after'] as const).map((moment) => [moment, step] as const))
-
 describe('a tool call that a rule asks about, on a mesh that is killed', () => {
-  it.each(at('INSERT INTO approvals'))(
+  it.each(aroundEach('INSERT INTO approvals'))(
     '%s asking (%s), is not made before a person approved it',
     async (moment, row) => {
       const call = aCall()
       await writeFile(arm, `${moment} ${row}`)
       const run = await call.ask()
-      await restarted()
+      await desk.restarted()
       // The outcome of the call is unknown to the agent if the mesh was killed before it could answer.
       const approval = moment === 'after' ? await call.asked() : null
       expect(call.made()).toBe(0)
       if (approval !== null) {
-        await confirm(approval)
+        await desk.confirm(approval)
         expect((await call.settled()).state).toBe('done')
       }
       await mesh.ended(run)
@@ -134,19 +103,19 @@ describe('a tool call that a rule asks about, on a mesh that is killed', () => {
   )
 
   it.each([
-    ...at('UPDATE approvals', 'INSERT INTO effect'),
-    ...at('UPDATE effect', '2x UPDATE approvals', 'INSERT OR IGNORE INTO run_inbox'),
+    ...aroundEach('UPDATE approvals', 'INSERT INTO effect'),
+    ...aroundEach('UPDATE effect', '2x UPDATE approvals', 'INSERT OR IGNORE INTO run_inbox'),
   ])('%s a row of carrying out (%s), is made at most once', async (moment, row) => {
     const call = aCall()
     await call.ask()
     const approval = await call.asked()
     await writeFile(arm, `${moment} ${row}`)
-    await confirm(approval).catch(() => undefined)
-    await restarted()
+    await desk.confirm(approval).catch(() => undefined)
+    await desk.restarted()
     const [now] = await call.approvals()
     if (now?.state === 'pending') {
       expect(call.made()).toBe(0)
-      await confirm(now)
+      await desk.confirm(now)
     }
     const { state } = await call.settled()
     // A call that may have been made is not reported as done, and is not repeated.
@@ -155,7 +124,7 @@ describe('a tool call that a rule asks about, on a mesh that is killed', () => {
         ? ['failed', call.made()]
         : ['done', 1],
     )
-    expect((await confirm(approval)).status).toBe(409)
+    expect((await desk.confirm(approval)).status).toBe(409)
     await mesh.kill9()
     await mesh.restart()
     expect(call.made()).toBeLessThanOrEqual(1)
@@ -169,10 +138,9 @@ describe('a tool call that a rule asks about, on a mesh that is killed', () => {
     await call.ask()
     const approval = await call.asked()
     await writeFile(arm, 'after UPDATE approvals')
-    await confirm(approval).catch(() => undefined)
-    await eventually('the mesh is killed', async () => !existsSync(arm) || null)
-    await mesh.kill9().catch(() => undefined)
-    await whileStopped(change, approval.id)
+    await desk.confirm(approval).catch(() => undefined)
+    await desk.killed()
+    desk.changeRow(approval.id, change)
     await mesh.restart()
     expect((await call.settled()).state).toBe(state)
     expect(call.made()).toBe(0)
@@ -183,10 +151,10 @@ describe('a tool call that a rule asks about, on a mesh that is killed', () => {
     await call.ask()
     const approval = await call.asked()
     await writeFile(arm, 'after UPDATE approvals')
-    await mesh.call(controlEndpoints.pendingCancel, { params: { id: approval.id } }).catch(() => undefined)
-    await restarted()
+    await desk.reject(approval).catch(() => undefined)
+    await desk.restarted()
     expect((await call.settled()).state).toBe('cancelled')
-    expect((await confirm(approval)).status).toBe(409)
+    expect((await desk.confirm(approval)).status).toBe(409)
     expect(call.made()).toBe(0)
   })
 })

@@ -1,15 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import type { ApprovalView } from '@flotilla/protocol/agent-edit'
-import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { approvalsOnKilledMesh, aroundEach, moments } from '../support/approvals-on-killed-mesh.ts'
 import { aCassette, calls, says } from '../support/cassettes.ts'
-import { eventually } from '../support/eventually.ts'
 import { layPolicy } from '../support/lay-policy.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
@@ -22,6 +18,7 @@ const preload = pathToFileURL(join(repositoryRoot, 'tests', 'support', 'kill-at-
 let web: WebServer
 let mesh: MeshProcess
 let arm: string
+let desk: ReturnType<typeof approvalsOnKilledMesh>
 /** Called by the server that the effects go to, before it answers. */
 let onArrival: (() => void) | null = null
 let sends = 0
@@ -48,6 +45,7 @@ beforeAll(async () => {
     settings: { egress: { allowed_private: [address] } },
     environment: { NODE_OPTIONS: `--import=${preload}`, KILL_WHEN_ARMED: arm },
   })
+  desk = approvalsOnKilledMesh(mesh, arm)
   await mesh.createWorker('sender')
   const home = { url: mesh.url, home: mesh.home }
   await flotilla(home, 'permissions', 'set', 'sender', 'allowed_apis+=http')
@@ -67,89 +65,55 @@ beforeEach(async () => {
   await mesh.restartIfStopped()
 })
 
-const listed = async (state: 'open' | 'all' = 'open') =>
-  controlApi.pending.response.parse(
-    (await mesh.call(controlEndpoints.pending, { query: { state, limit: 200 } })).json(),
-  ).pending as readonly ApprovalView[]
-
 /** One order of an agent, whose path no other order has. */
 function anOrder() {
   const number = ++sends
   const path = `/${number}`
-  const isOwn = ({ args }: ApprovalView) => JSON.stringify(args['url']).endsWith(`${path}"`)
-  const approval = async () => (await listed('all')).find(isOwn)
   return {
     sent: () => web.requests.filter(({ url }) => url === path).length,
-    approval,
+    ...desk.of((args) => JSON.stringify(args['url']).endsWith(`${path}"`)),
     /** Lets the agent ask, whatever becomes of the mesh. */
     ask: () =>
       mesh.submit(`send ${number}`, { agent: 'sender', key: `order ${number}`, session: `s${number}` }),
-    asked: () => eventually('a person is asked', async () => (await approval()) ?? null),
-    confirm: ({ id, digest }: ApprovalView) =>
-      mesh.call(controlEndpoints.pendingConfirm, { params: { id }, body: { digest } }),
   }
 }
 
-async function restarted() {
-  await eventually('the mesh is killed', async () => !existsSync(arm) || null)
-  await mesh.kill9().catch(() => undefined)
-  await mesh.restart()
-}
-
-/** Changes rows as time would, while no mesh runs. */
-async function whileStopped(sql: string, ...values: string[]) {
-  const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'))
-  database.prepare(sql).run(...values)
-  database.close()
-}
-
-const settled = (order: ReturnType<typeof anOrder>) =>
-  eventually('the approval is decided', async () => {
-    const one = await order.approval()
-    return one !== undefined && one.state !== 'pending' && one.state !== 'confirmed' ? one : null
-  })
-
-const moments = ['before', 'after'] as const
-const at = (...steps: readonly string[]) =>
-  steps.flatMap((step) => moments.map((moment) => [moment, step] as const))
-
 describe('an effect that a rule asks about, on a mesh that is killed', () => {
-  it.each(at('INSERT INTO approvals'))(
+  it.each(aroundEach('INSERT INTO approvals'))(
     '%s asking (%s), is asked about once and not sent',
     async (moment, row) => {
       const order = anOrder()
       await writeFile(arm, `${moment} ${row}`)
       const run = await order.ask()
-      await restarted()
+      await desk.restarted()
       const approval = await order.asked()
-      expect((await listed()).filter(({ args }) => args['url'] === approval.args['url'])).toHaveLength(1)
+      expect(await order.approvals()).toHaveLength(1)
       expect(order.sent()).toBe(0)
-      await order.confirm(approval)
-      expect((await settled(order)).state).toBe('done')
+      await desk.confirm(approval)
+      expect((await order.settled()).state).toBe('done')
       // The agent repeats the call that was interrupted, and no person is asked again.
       await mesh.ended(run)
-      const asked = (await listed('all')).filter(({ args }) => args['url'] === approval.args['url'])
-      expect(asked).toHaveLength(1)
+      expect(await order.approvals()).toHaveLength(1)
       expect(order.sent()).toBe(1)
     },
   )
 
   it.each([
-    ...at('UPDATE approvals', 'INSERT INTO effect'),
-    ...at('UPDATE effect', '2x UPDATE approvals', 'INSERT OR IGNORE INTO run_inbox'),
+    ...aroundEach('UPDATE approvals', 'INSERT INTO effect'),
+    ...aroundEach('UPDATE effect', '2x UPDATE approvals', 'INSERT OR IGNORE INTO run_inbox'),
   ])('%s a row of carrying out (%s), leaves at most once', async (moment, row) => {
     const order = anOrder()
     await order.ask()
     const approval = await order.asked()
     await writeFile(arm, `${moment} ${row}`)
-    await order.confirm(approval).catch(() => undefined)
-    await restarted()
-    const now = await order.approval()
+    await desk.confirm(approval).catch(() => undefined)
+    await desk.restarted()
+    const [now] = await order.approvals()
     if (now?.state === 'pending') {
       expect(order.sent()).toBe(0)
-      await order.confirm(now)
+      await desk.confirm(now)
     }
-    const { state } = await settled(order)
+    const { state } = await order.settled()
     // An effect that may have left is not reported as done, and is not repeated.
     expect([state, order.sent()]).toEqual(
       order.sent() === 0 || (moment === 'before' && row === 'UPDATE effect')
@@ -157,7 +121,7 @@ describe('an effect that a rule asks about, on a mesh that is killed', () => {
         : ['done', 1],
     )
     // Using the approval again changes nothing.
-    expect((await order.confirm(approval)).status).toBe(409)
+    expect((await desk.confirm(approval)).status).toBe(409)
     await mesh.kill9()
     await mesh.restart()
     expect(order.sent()).toBeLessThanOrEqual(1)
@@ -168,11 +132,11 @@ describe('an effect that a rule asks about, on a mesh that is killed', () => {
     await order.ask()
     const approval = await order.asked()
     onArrival = () => process.kill(mesh.pid, 'SIGKILL')
-    await order.confirm(approval).catch(() => undefined)
+    await desk.confirm(approval).catch(() => undefined)
     onArrival = null
     await mesh.kill9().catch(() => undefined)
     await mesh.restart()
-    const end = await settled(order)
+    const end = await order.settled()
     expect(end).toMatchObject({ state: 'failed', detail: expect.stringContaining('outcome is unknown') })
     expect(order.sent()).toBe(1)
   })
@@ -182,12 +146,12 @@ describe('an effect that a rule asks about, on a mesh that is killed', () => {
     await order.ask()
     const approval = await order.asked()
     await mesh.kill9()
-    await whileStopped('UPDATE approvals SET expires_at = 1 WHERE id = ?', approval.id)
+    desk.changeRow(approval.id, 'expires_at = 1')
     await writeFile(arm, `${moment} UPDATE approvals`)
     await mesh.restart().catch(() => undefined)
-    await restarted()
-    expect((await settled(order)).state).toBe('expired')
-    expect((await order.confirm(approval)).status).toBe(410)
+    await desk.restarted()
+    expect((await order.settled()).state).toBe('expired')
+    expect((await desk.confirm(approval)).status).toBe(410)
     expect(order.sent()).toBe(0)
   })
 
@@ -196,12 +160,11 @@ describe('an effect that a rule asks about, on a mesh that is killed', () => {
     await order.ask()
     const approval = await order.asked()
     await writeFile(arm, 'after UPDATE approvals')
-    await order.confirm(approval).catch(() => undefined)
-    await eventually('the mesh is killed', async () => !existsSync(arm) || null)
-    await mesh.kill9().catch(() => undefined)
-    await whileStopped('UPDATE approvals SET expires_at = 1 WHERE id = ?', approval.id)
+    await desk.confirm(approval).catch(() => undefined)
+    await desk.killed()
+    desk.changeRow(approval.id, 'expires_at = 1')
     await mesh.restart()
-    expect((await settled(order)).state).toBe('expired')
+    expect((await order.settled()).state).toBe('expired')
     expect(order.sent()).toBe(0)
   })
 
@@ -210,15 +173,11 @@ describe('an effect that a rule asks about, on a mesh that is killed', () => {
     await order.ask()
     const approval = await order.asked()
     await writeFile(arm, 'after UPDATE approvals')
-    await order.confirm(approval).catch(() => undefined)
-    await eventually('the mesh is killed', async () => !existsSync(arm) || null)
-    await mesh.kill9().catch(() => undefined)
-    await whileStopped(
-      "UPDATE approvals SET args = json_set(args, '$.body', 'two') WHERE id = ?",
-      approval.id,
-    )
+    await desk.confirm(approval).catch(() => undefined)
+    await desk.killed()
+    desk.changeRow(approval.id, "args = json_set(args, '$.body', 'two')")
     await mesh.restart()
-    expect((await settled(order)).state).toBe('failed')
+    expect((await order.settled()).state).toBe('failed')
     expect(order.sent()).toBe(0)
   })
 
@@ -227,12 +186,12 @@ describe('an effect that a rule asks about, on a mesh that is killed', () => {
     const run = await order.ask()
     const approval = await order.asked()
     onArrival = () => process.kill(mesh.pid, 'SIGKILL')
-    await order.confirm(approval).catch(() => undefined)
+    await desk.confirm(approval).catch(() => undefined)
     onArrival = null
     await mesh.kill9().catch(() => undefined)
-    await whileStopped("UPDATE runs SET state = 'cancelled', ended_at = created_at WHERE id = ?", run)
+    desk.changeRow(run, "state = 'cancelled', ended_at = created_at", 'runs')
     await mesh.restart()
-    const end = await settled(order)
+    const end = await order.settled()
     expect(end.state).toBe('failed')
     expect(end.detail).not.toContain('nothing was sent')
     expect(order.sent()).toBe(1)
@@ -243,10 +202,10 @@ describe('an effect that a rule asks about, on a mesh that is killed', () => {
     await order.ask()
     const approval = await order.asked()
     await writeFile(arm, 'after UPDATE approvals')
-    await mesh.call(controlEndpoints.pendingCancel, { params: { id: approval.id } }).catch(() => undefined)
-    await restarted()
-    expect((await order.approval())?.state).toBe('cancelled')
-    expect((await order.confirm(approval)).status).toBe(409)
+    await desk.reject(approval).catch(() => undefined)
+    await desk.restarted()
+    expect((await order.approvals())[0]?.state).toBe('cancelled')
+    expect((await desk.confirm(approval)).status).toBe(409)
     expect(order.sent()).toBe(0)
   })
 
@@ -257,12 +216,12 @@ describe('an effect that a rule asks about, on a mesh that is killed', () => {
     const edited = anOrder()
     await writeFile(arm, 'after INSERT INTO approvals')
     await edited.ask()
-    await restarted()
+    await desk.restarted()
     const second = await edited.asked()
     expect(second.id).not.toBe(first.id)
-    expect((await order.confirm({ ...first, digest: second.digest })).status).toBe(409)
-    await order.confirm(first)
-    expect((await settled(order)).state).toBe('done')
+    expect((await desk.confirm({ ...first, digest: second.digest })).status).toBe(409)
+    await desk.confirm(first)
+    expect((await order.settled()).state).toBe('done')
     expect([order.sent(), edited.sent()]).toEqual([1, 0])
     await mesh.call(meshHumanEndpoints.runCancel, { params: { id: run } })
   })

@@ -1,13 +1,11 @@
-import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import type { ApprovalView } from '@flotilla/protocol/agent-edit'
 import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { approvalsOnKilledMesh, aroundEach } from '../support/approvals-on-killed-mesh.ts'
 import { aCassette, runs, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { layPolicy } from '../support/lay-policy.ts'
@@ -26,6 +24,7 @@ let site: PackageSite
 let names: NameServer
 let mesh: MeshProcess
 let arm: string
+let desk: ReturnType<typeof approvalsOnKilledMesh>
 let count = 0
 
 beforeAll(async () => {
@@ -68,6 +67,7 @@ beforeAll(async () => {
       NODE_EXTRA_CA_CERTS: join(folder, 'outside.pem'),
     },
   })
+  desk = approvalsOnKilledMesh(mesh, arm)
   for (const id of ['clerk', 'coder']) await mesh.createWorker(id)
   await layPolicy(
     mesh,
@@ -109,43 +109,15 @@ const kinds = {
 function anEffect(kind: keyof typeof kinds) {
   const number = ++count
   const { agent, text, isOwn, made } = kinds[kind]
-  const approvals = async () => {
-    const reply = await mesh.call(controlEndpoints.pending, { query: { state: 'all', limit: 200 } })
-    const { pending } = controlApi.pending.response.parse(reply.json())
-    return (pending as readonly ApprovalView[]).filter(({ args }) => isOwn(JSON.stringify(args), number))
-  }
   return {
-    approvals,
+    ...desk.of((args) => isOwn(JSON.stringify(args), number)),
     made: () => made(number),
     ask: () => mesh.submit(text(number), { agent, key: `key-${number}`, session: `s${number}` }),
-    asked: () => eventually('a person is asked', async () => (await approvals())[0] ?? null),
-    settled: () =>
-      eventually('the approval is decided', async () => {
-        const [one] = await approvals()
-        return one !== undefined && one.state !== 'pending' && one.state !== 'confirmed' ? one : null
-      }),
   }
 }
 
-const confirm = ({ id, digest }: ApprovalView) =>
-  mesh.call(controlEndpoints.pendingConfirm, { params: { id }, body: { digest } })
-
-const reject = ({ id }: ApprovalView) => mesh.call(controlEndpoints.pendingCancel, { params: { id } })
-
-async function killed() {
-  await eventually('the mesh is killed', async () => !existsSync(arm) || null)
-  await mesh.kill9().catch(() => undefined)
-}
-
-/** Changes a row as time would, while no mesh runs. */
-function whileStopped(change: string, id: string) {
-  const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'))
-  database.prepare(`UPDATE approvals SET ${change} WHERE id = ?`).run(id)
-  database.close()
-}
-
-const at = (...steps: readonly string[]) =>
-  steps.flatMap((step) => (['before', 'after'] as const).map((moment) => `${moment} ${step}`))
+const at = (...statements: readonly string[]) =>
+  aroundEach(...statements).map(([moment, statement]) => `${moment} ${statement}`)
 
 const request = 'a program’s request to an inspected host'
 const call = 'a call that a harness asks for'
@@ -170,14 +142,13 @@ describe('an effect that a rule asks about, on a mesh that is killed', () => {
     const effect = anEffect(kind)
     await writeFile(arm, step)
     const run = await effect.ask()
-    await killed()
-    await mesh.restart()
+    await desk.restarted()
     // A harness asks again in the next attempt; a command of an agent is not repeated.
     const isAsked = kind === call || step.startsWith('after')
     const approval = isAsked ? await effect.asked() : null
     expect(await effect.made()).toBe(0)
     if (approval !== null) {
-      await confirm(approval)
+      await desk.confirm(approval)
       expect((await effect.settled()).state).toBe('done')
     }
     await mesh.ended(run)
@@ -191,20 +162,19 @@ describe('an effect that a rule asks about, on a mesh that is killed', () => {
     const run = await effect.ask()
     const approval = await effect.asked()
     await writeFile(arm, step)
-    await confirm(approval).catch(() => undefined)
-    await killed()
-    await mesh.restart()
+    await desk.confirm(approval).catch(() => undefined)
+    await desk.restarted()
     const [now] = await effect.approvals()
     if (now?.state === 'pending') {
       expect(await effect.made()).toBe(0)
-      await confirm(now)
+      await desk.confirm(now)
     }
     const { state } = await effect.settled()
     await mesh.ended(run)
     const made = await effect.made()
     // A request that may have left is not reported as done, and is not repeated.
     expect(['done 1', 'failed 0', 'failed 1']).toContain(`${state} ${made}`)
-    expect((await confirm(approval)).status).toBe(409)
+    expect((await desk.confirm(approval)).status).toBe(409)
     await mesh.kill9()
     await mesh.restart()
     expect(await effect.made()).toBe(made)
@@ -222,9 +192,9 @@ describe('an effect that a rule asks about, on a mesh that is killed', () => {
       const run = await effect.ask()
       const approval = await effect.asked()
       await writeFile(arm, 'after UPDATE approvals')
-      await confirm(approval).catch(() => undefined)
-      await killed()
-      whileStopped(change, approval.id)
+      await desk.confirm(approval).catch(() => undefined)
+      await desk.killed()
+      desk.changeRow(approval.id, change)
       await mesh.restart()
       const settled = await eventually('the approval is decided', async () => {
         const reply = await mesh.call(controlEndpoints.pendingOne, { params: { id: approval.id } })
@@ -234,10 +204,7 @@ describe('an effect that a rule asks about, on a mesh that is killed', () => {
       expect([settled.state, await effect.made()]).toEqual([state, 0])
       // The turn of a harness goes on, so a person is asked again after an expiry; its run waits for the answer.
       if (kind === call && state === 'expired') {
-        const again = await eventually('a person is asked again', async () =>
-          (await effect.approvals()).find((one) => one.state === 'pending'),
-        )
-        await reject(again)
+        await desk.reject(await effect.askedAgain())
       }
       await mesh.ended(run)
       expect(await effect.made()).toBe(0)
@@ -249,11 +216,10 @@ describe('an effect that a rule asks about, on a mesh that is killed', () => {
     const run = await effect.ask()
     const approval = await effect.asked()
     await writeFile(arm, 'after UPDATE approvals')
-    await reject(approval).catch(() => undefined)
-    await killed()
-    await mesh.restart()
+    await desk.reject(approval).catch(() => undefined)
+    await desk.restarted()
     expect((await effect.settled()).state).toBe('cancelled')
-    expect((await confirm(approval)).status).toBe(409)
+    expect((await desk.confirm(approval)).status).toBe(409)
     await mesh.ended(run)
     expect(await effect.made()).toBe(0)
   })
