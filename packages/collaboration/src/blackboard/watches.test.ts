@@ -44,7 +44,7 @@ async function aBoard(before?: LedgerHarness) {
       if (caller.kind === 'agent' && action.do !== 'act-for-self') throw new Problem('denied')
     },
     requireAgent: (agentId) => {
-      if (agentId === 'nobody') throw new Problem('unknown-agent')
+      if (agentId === 'ghost') throw new Problem('unknown-agent')
     },
     heldBecause: watchers.heldBecause,
   })
@@ -246,7 +246,7 @@ describe('setting watches', () => {
   test('an agent sets only its own watches, and people set those of any agent', async () => {
     const { watches } = await aBoard()
     expect(watches.set(person, watching())).toMatchObject([{ agent_id: 'scout', created_by: 'human:cli' }])
-    expect(() => watches.set(person, { ...watching(), agentId: 'nobody' })).toThrow(code('unknown-agent'))
+    expect(() => watches.set(person, { ...watching(), agentId: 'ghost' })).toThrow(code('unknown-agent'))
     expect(watches.list(agent('auditor'))).toEqual([])
     expect(watches.set(agent('scout'), { ...watching(), tell: 'steer' })).toMatchObject([{ tell: 'steer' }])
     expect(watches.set(agent('scout'), { ...watching(), tell: 'off' })).toEqual([])

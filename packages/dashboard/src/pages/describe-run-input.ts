@@ -1,7 +1,7 @@
 import { wordsOfMessage } from '@flotilla/protocol/chat-attachments'
 import { describeWebhookMessage } from '@flotilla/protocol/webhook-message'
 import type { RunView } from '@flotilla/protocol/run'
-import { plainWords } from '../data/plain-words.ts'
+import { stripMarkdown } from '../data/strip-markdown.ts'
 import { describeHeartbeatMessage } from './run/heartbeat-message.ts'
 
 /** Returns the whole input of a run: its message, task or tool call. */
@@ -22,7 +22,7 @@ export function describeRunInput({ input }: RunView): string {
 export function titleOfRun(run: RunView): string {
   const words = describeRunInput(run)
   const event = run.origin.kind === 'webhook' ? describeWebhookMessage(words) : null
-  return (event ?? (run.input.kind === 'chat' ? plainWords(wordsOfMessage(words)) : words))
+  return (event ?? (run.input.kind === 'chat' ? stripMarkdown(wordsOfMessage(words)) : words))
     .replaceAll(/\s+/g, ' ')
     .trim()
 }

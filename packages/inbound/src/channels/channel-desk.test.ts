@@ -343,10 +343,10 @@ describe('commands on a channel', () => {
 test('an unknown agent name is reported with the nearest one, in one sentence', async () => {
   const setup = await open()
   await setup.say('@scot go')
-  await setup.say('/use nobody-like-it')
+  await setup.say('/use unknown-one')
   expect(setup.told()).toEqual([
     'Not done: there is no agent scot; did you mean scout?',
-    expect.stringMatching(/^Not done: there is no agent nobody-like-it; the agents are operator, scout/),
+    expect.stringMatching(/^Not done: there is no agent unknown-one; the agents are operator, scout/),
   ])
 })
 

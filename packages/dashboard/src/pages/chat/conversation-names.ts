@@ -3,7 +3,7 @@ import { wordsOfMessage } from '@flotilla/protocol/chat-attachments'
 import type { ChatSessions } from '@flotilla/protocol/chat-history'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatDay } from '../../data/format.ts'
-import { plainWords } from '../../data/plain-words.ts'
+import { stripMarkdown } from '../../data/strip-markdown.ts'
 
 /** The longest part of a first message that names its conversation, in characters. */
 const wordsMaxChars = 48
@@ -63,7 +63,7 @@ export function matchingConversations(
 }
 
 function beginOf(message: string): string {
-  return firstWords(describeWebhookMessage(message) ?? plainWords(wordsOfMessage(message)))
+  return firstWords(describeWebhookMessage(message) ?? stripMarkdown(wordsOfMessage(message)))
 }
 
 function firstWords(message: string): string {

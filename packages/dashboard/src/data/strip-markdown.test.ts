@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { plainWords } from './plain-words.ts'
+import { stripMarkdown } from './strip-markdown.ts'
 
 it.each([
   ['## What is **new**?', 'What is new?'],
@@ -10,5 +10,5 @@ it.each([
   ['2 * 3 * 4 and snake_case_name and [x]', '2 * 3 * 4 and snake_case_name and [x]'],
   ['#tag and -1 and a*b*c', '#tag and -1 and a*b*c'],
 ])('the marks of %j are left out of a title', (text, words) => {
-  expect(plainWords(text)).toBe(words)
+  expect(stripMarkdown(text)).toBe(words)
 })
