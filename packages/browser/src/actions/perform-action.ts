@@ -119,7 +119,10 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
     }
   }
 
-  /** Closes a tab that does not respond, because it would block every later action too. */
+  /**
+   * Closes a tab that does not respond, because it would block every later action too. Tabs share processes, so where
+   * it cannot be closed, the browser ends, and the next action starts it again.
+   */
   async function closeIfDead(page: Page, live: Live): Promise<void> {
     const answers = page.evaluate('1').then(
       () => true,
@@ -128,7 +131,13 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
     const silent = clock.sleep(answerMaxMs).then(() => false)
     if (await Promise.race([answers, silent])) return
     live.tabs.notice('A tab did not answer and was closed.')
-    await Promise.race([live.tabs.close(page).catch(() => undefined), clock.sleep(answerMaxMs)])
+    const closed = live.tabs.close(page).then(
+      () => true,
+      () => true,
+    )
+    if (await Promise.race([closed, clock.sleep(answerMaxMs).then(() => false)])) return
+    deps.log.warn({}, 'failed to close a tab that does not answer; the next action restarts the browser')
+    void browser.close().catch(() => undefined)
   }
 
   return async (name, { params, deadline_ms: deadlineMs }) => {
