@@ -56,3 +56,13 @@ export const anthropic = (what: string, wire: string, normal: NativeOddity['norm
   wire,
   normal,
 })
+
+/** An answer of thinking, in this block with these deltas, and then of words. */
+export const thinkingThen = (block: object, ...deltas: readonly object[]): string =>
+  start() +
+  open(0, block) +
+  deltas.map((piece) => delta(0, piece)).join('') +
+  close(0) +
+  text(1, 'Hello') +
+  ended('end_turn') +
+  stop

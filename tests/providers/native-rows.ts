@@ -11,6 +11,7 @@ import {
   stop,
   text,
   tool,
+  thinkingThen,
 } from './native-events.ts'
 import type { NativeOddity } from './native-events.ts'
 import { misplacedEvents } from './native-misplaced.ts'
@@ -41,16 +42,7 @@ export const nativeOddities: readonly NativeOddity[] = [
     start() + named({ type: 'message_progress', percent: 5 }) + text(0, 'Hello') + ended('end_turn') + stop,
     plain,
   ),
-  anthropic(
-    'a block of an unknown type comes',
-    start() +
-      open(0, { type: 'hologram', data: 'x' }) +
-      close(0) +
-      text(1, 'Hello') +
-      ended('end_turn') +
-      stop,
-    plain,
-  ),
+  anthropic('a block of an unknown type comes', thinkingThen({ type: 'hologram', data: 'x' }), plain),
   anthropic(
     'a delta of an unknown type comes',
     start() +
@@ -181,37 +173,19 @@ export const nativeOddities: readonly NativeOddity[] = [
   }),
   anthropic(
     'the signature of the thinking is missing',
-    start() +
-      open(0, { type: 'thinking', thinking: '' }) +
-      delta(0, { type: 'thinking_delta', thinking: 'hm' }) +
-      close(0) +
-      text(1, 'Hello') +
-      ended('end_turn') +
-      stop,
+    thinkingThen({ type: 'thinking', thinking: '' }, { type: 'thinking_delta', thinking: 'hm' }),
     { ...plain, thought: 'hm' },
   ),
   anthropic(
     'the signature of the thinking is empty',
-    start() +
-      open(0, { type: 'thinking', thinking: '', signature: '' }) +
-      delta(0, { type: 'thinking_delta', thinking: 'hm' }) +
-      delta(0, { type: 'signature_delta', signature: '' }) +
-      close(0) +
-      text(1, 'Hello') +
-      ended('end_turn') +
-      stop,
+    thinkingThen(
+      { type: 'thinking', thinking: '', signature: '' },
+      { type: 'thinking_delta', thinking: 'hm' },
+      { type: 'signature_delta', signature: '' },
+    ),
     { ...plain, thought: 'hm' },
   ),
-  anthropic(
-    'thinking is redacted',
-    start() +
-      open(0, { type: 'redacted_thinking', data: 'abc' }) +
-      close(0) +
-      text(1, 'Hello') +
-      ended('end_turn') +
-      stop,
-    plain,
-  ),
+  anthropic('thinking is redacted', thinkingThen({ type: 'redacted_thinking', data: 'abc' }), plain),
   anthropic(
     'the usage is only at the start',
     start() + text(0, 'Hello') + ended('end_turn', null) + stop,

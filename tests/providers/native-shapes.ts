@@ -11,6 +11,7 @@ import {
   stop,
   text,
   tool,
+  thinkingThen,
 } from './native-events.ts'
 import type { NativeOddity } from './native-events.ts'
 
@@ -128,36 +129,18 @@ export const nativeShapes: readonly NativeOddity[] = [
   claude('a delta has its words as delta', saying({ type: 'text_delta', delta: 'Hello' }), plain),
   claude(
     'a delta of thinking has no type',
-    start() +
-      open(0, { type: 'thinking', thinking: '' }) +
-      delta(0, { thinking: 'hm' }) +
-      close(0) +
-      text(1, 'Hello') +
-      ended('end_turn') +
-      stop,
+    thinkingThen({ type: 'thinking', thinking: '' }, { thinking: 'hm' }),
     { ...plain, thought: 'hm' },
   ),
   claude(
     'thinking is in a block of reasoning',
-    start() +
-      open(0, { type: 'reasoning', text: '' }) +
-      delta(0, { type: 'reasoning_delta', text: 'hm' }) +
-      close(0) +
-      text(1, 'Hello') +
-      ended('end_turn') +
-      stop,
+    thinkingThen({ type: 'reasoning', text: '' }, { type: 'reasoning_delta', text: 'hm' }),
     { ...plain, thought: 'hm' },
   ),
-  claude(
-    'thinking is a list of parts',
-    start() +
-      open(0, { type: 'thinking', thinking: [{ text: 'hm' }] }) +
-      close(0) +
-      text(1, 'Hello') +
-      ended('end_turn') +
-      stop,
-    { ...plain, thought: 'hm' },
-  ),
+  claude('thinking is a list of parts', thinkingThen({ type: 'thinking', thinking: [{ text: 'hm' }] }), {
+    ...plain,
+    thought: 'hm',
+  }),
   claude(
     'the input comes in deltas without a type',
     calling(tool('a'), { partial_json: '{"at":' }, { partial_json: '"a"}' }),

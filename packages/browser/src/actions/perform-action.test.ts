@@ -51,13 +51,13 @@ test.each([
   'a tab that does not answer %s, so that it blocks no later action',
   async (_what, closing, closedBrowser) => {
     const { clock, seen, ended } = aDeadTab(closing)
-    let reply: unknown
-    void ended.then((value) => (reply = value))
-    while (reply === undefined) {
+    const replies: unknown[] = []
+    void ended.then((reply) => replies.push(reply))
+    while (replies.length === 0) {
       await new Promise(setImmediate)
       await clock.advance(500)
     }
-    expect(reply).toMatchObject({ ok: false, problem: { code: 'deadline-passed' } })
+    expect(replies[0]).toMatchObject({ ok: false, problem: { code: 'deadline-passed' } })
     expect(seen.notices).toEqual(['A tab did not answer and was closed.'])
     expect(seen.closedBrowser).toBe(closedBrowser)
     expect(seen.warnings).toHaveLength(closedBrowser)

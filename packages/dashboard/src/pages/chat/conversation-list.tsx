@@ -12,19 +12,16 @@ import { runsListed } from './use-other-runs.ts'
 /** From this number of conversations on, the list has a search field. */
 const searchedFrom = 5
 
-/** Lists the conversations with an agent, wherever they began; they can be searched and named. */
-export function ConversationList({
-  agent,
-  session,
-  usual,
-  onSession,
-}: {
+export interface ConversationListProps {
   readonly agent: string
   readonly session: string
   /** The conversation that exists without messages. */
   readonly usual: string
   readonly onSession: (session: string) => void
-}) {
+}
+
+/** Lists the conversations with an agent, wherever they began; they can be searched and named. */
+export function ConversationList({ agent, session, usual, onSession }: ConversationListProps) {
   const runs = useMesh('runs', { query: { agent, limit: runsListed } })
   const { named: found, give } = useConversations(agent, {
     runs: runs.data?.runs ?? [],

@@ -2,19 +2,11 @@ import { Dialog } from '@ariakit/react/dialog'
 import { useState } from 'react'
 import { Icon } from '../../design/icons.tsx'
 import { ConversationList } from './conversation-list.tsx'
+import type { ConversationListProps } from './conversation-list.tsx'
 
 /** The list of conversations on screens that are too narrow to show it beside the messages. */
-export function ConversationsSheet({
-  agent,
-  session,
-  usual,
-  onSession,
-}: {
-  readonly agent: string
-  readonly session: string
-  readonly usual: string
-  readonly onSession: (session: string) => void
-}) {
+export function ConversationsSheet({ onSession, ...shown }: ConversationListProps) {
+  const { agent } = shown
   const [isOpen, setOpen] = useState(false)
   return (
     <>
@@ -42,9 +34,7 @@ export function ConversationsSheet({
           </button>
         </div>
         <ConversationList
-          agent={agent}
-          session={session}
-          usual={usual}
+          {...shown}
           onSession={(name) => {
             setOpen(false)
             onSession(name)
