@@ -15,6 +15,7 @@ import { editPermissions } from './edit-permissions.ts'
 import { eventually } from './eventually.ts'
 import { repositoryRoot, startMesh } from './mesh-process.ts'
 import type { MeshProcess } from './mesh-process.ts'
+import { processorUse, usedByOthers } from './processor-use.ts'
 import { processorSlowness } from './processor-slowness.ts'
 
 /**
@@ -31,8 +32,8 @@ const longPartMax = 0.05
 const longerMaxMs = 100
 /** Above this difference of waits without a flood, other programs disturbed them, in milliseconds. */
 const steadyMs = 50
-/** Above this share of waiting for a processor, a flood that was too long says nothing. */
-const waitedPartMax = 0.2
+/** Above this number of processors that other programs used, a flood that was too long says nothing. */
+const usedByOthersMax = 0.3
 /** How often a flood is repeated at most, if other programs disturbed it and if not. */
 const floodsMax = 5
 const undisturbedMax = 3
@@ -178,18 +179,14 @@ export async function startFloodedMesh(options: {
       const slownessBefore = processorSlowness()
       const before = await beat.during((beats) => beats >= quietBeats)
       await stretches()
-      const scheduledBefore = [mesh.pid, beat.pid].map(scheduled)
+      const usedBefore = processorUse()
       const flooding = statusesOf(by, flood)
       let isOver = false
       const answering = flooding.finally(() => (isOver = true))
       const during = await beat.during((beats) => isOver && beats >= beatsMin)
       const answers = await answering
       const all = await stretches()
-      const waitedPart = Math.max(
-        ...[mesh.pid, beat.pid].map((pid, at) =>
-          waitedPartOf(scheduledBefore[at] ?? scheduled(pid), scheduled(pid)),
-        ),
-      )
+      const others = usedByOthers(usedBefore, processorUse())
       const waits = { before, during, behind: await beat.during((beats) => beats >= quietBeats) }
       const slowness = Math.max(1, slownessBefore, processorSlowness())
       const limitMs = stretchMaxMs * slowness
@@ -204,8 +201,8 @@ export async function startFloodedMesh(options: {
         0,
       )
       const long = all.filter((ms) => ms > limitMs)
-      const isDisturbed = waitedPart > waitedPartMax || isUnsteady(waits, steadyMs * slowness)
-      const words = `${waitWords(waits)}, waiting ${Math.round(waitedPart * 100)} % for a processor${isDisturbed ? ', disturbed by other programs' : ''}`
+      const isDisturbed = others > usedByOthersMax || isUnsteady(waits, steadyMs * slowness)
+      const words = `${waitWords(waits)}, others using ${others.toFixed(2)} processors${isDisturbed ? ', disturbed by other programs' : ''}`
       process.stdout.write(`${flood.what}: ${words}\n`)
       const figures = `${Math.max(...all)} ms at most, of ${sum(all)}, where ${Math.round(limitMs)} are allowed; ${words}: ${answers.join(' ')}`
       return { longPart: sum(long) / sum(all), figures, longerMs: longerWait(waits) / slowness, isDisturbed }
@@ -236,20 +233,4 @@ export async function startFloodedMesh(options: {
       }
     },
   }
-}
-
-interface Scheduled {
-  readonly ranNs: number
-  readonly waitedNs: number
-}
-
-/** How long the main thread of a process has run, and waited for a processor while it could have run. */
-function scheduled(pid: number): Scheduled {
-  const [ranNs = 0, waitedNs = 0] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ').map(Number)
-  return { ranNs, waitedNs }
-}
-
-function waitedPartOf(before: Scheduled, after: Scheduled): number {
-  const [ran, waited] = [after.ranNs - before.ranNs, after.waitedNs - before.waitedNs]
-  return ran + waited === 0 ? 0 : waited / (ran + waited)
 }

@@ -19,7 +19,6 @@ interface BeatCall {
 export interface Beat {
   /** Calls as a second agent and as a person until `isEnough` of the number of calls; returns how long each waited. */
   during(isEnough: (beats: number) => boolean): Promise<Waits>
-  readonly pid: number
   close(): void
 }
 
@@ -42,7 +41,6 @@ export function openBeat(calls: { readonly agent: BeatCall; readonly person: Bea
         child.on('message', listen)
         child.send('start')
       }),
-    pid: child.pid ?? 0,
     close: () => void child.kill(),
   }
 }
