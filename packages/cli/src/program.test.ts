@@ -131,6 +131,8 @@ describe('command line', () => {
     ['a port that is none', ['status', '--port', '70000']],
     ['a runtime that is none', ['start', '--runtime', 'magic']],
     ['a limit that is no number', ['runs', '--limit', 'many']],
+    ['a webhook switched on and off', ['webhooks', 'set', 'hook_1', '--on', '--off']],
+    ['repeats refused and accepted', ['webhooks', 'set', 'hook_1', '--accept-repeats', '--refuse-repeats']],
   ])('the command line refuses %s as a usage error and points to --help', async (_what, words) => {
     const { error, err, out } = await run(...words)
     expect(error).toMatchObject({ exitCode: 1 })

@@ -3,6 +3,7 @@ import type { JsonValue } from '@flotilla/protocol/json-value'
 import { signedExample } from '@flotilla/protocol/signed-event'
 import { webhookApi, webhookLimits } from '@flotilla/protocol/webhook-api'
 import type { WebhookView } from '@flotilla/protocol/webhook-api'
+import { Option } from 'commander'
 import type { Command } from 'commander'
 import type * as z from 'zod/mini'
 import { commandAction, flagOption, numberOption, operand, textOption } from '../command-action.ts'
@@ -44,8 +45,12 @@ export function addWebhookChanges(webhooks: Command, deps: CliDeps): void {
       .option('--name <name>', 'what the events are called')
       .option('--agent <agent>', 'the agent that gets the events'),
   )
-    .option('--refuse-repeats', 'a body that came before is the same event (the default)')
-    .option('--on', 'switch it on')
+    .addOption(
+      new Option('--refuse-repeats', 'a body that came before is the same event (the default)').conflicts(
+        'acceptRepeats',
+      ),
+    )
+    .addOption(new Option('--on', 'switch it on').conflicts('off'))
     .option('--off', 'switch it off and keep it')
     .addHelpText('after', '\nExample:\n  $ flotilla webhooks set hook_0123456789abcdef --off')
     .action(commandAction(deps, set))

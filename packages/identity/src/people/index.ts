@@ -50,7 +50,6 @@ export async function peopleModule(
   const names = createOwnNames(kernel.database)
   const left = async (name: string): Promise<void> => {
     try {
-      names.remove(name)
       await kernel.identityEvents.personLeft.publish(name)
     } catch (error) {
       kernel.log.error(
@@ -72,6 +71,7 @@ export async function peopleModule(
   })
   const proofs = createOwnerProofs({ ...kernel, randomNumber: (below) => randomInt(below) })
   const manage = createManagePeople(kernel, file, left)
+  kernel.identityEvents.personLeft.subscribe(async (name) => names.remove(name))
   kernel.identityEvents.personOf.subscribe((name) => personNow(file.snapshot(), name))
   return {
     api: {
