@@ -9,7 +9,7 @@ export async function inspectDataBound(
   hints: SocketHints,
   host: { readonly uid: number; readonly path: string },
 ): Promise<DataBound> {
-  const { engine } = await findEngine(hints)
+  const { engine } = await findEngine(hints).catch(() => ({ engine: null }))
   if (engine === null) return { kind: 'meter', why: 'no container engine answers' }
   return volumesPromised(engine, host.uid, await findVolumePrograms(host.path))
 }

@@ -6,7 +6,7 @@ import { sandboxHardening } from '../sandbox-spec.ts'
 
 /** Reads for `doctor` what containers share through the kernel and the engine; changes nothing. */
 export async function inspectShared(hints: SocketHints, uid: number) {
-  const { engine } = await findEngine(hints)
+  const { engine } = await findEngine(hints).catch(() => ({ engine: null }))
   const names: NameServerState =
     engine === null
       ? { kind: 'none', why: 'no container engine answers' }

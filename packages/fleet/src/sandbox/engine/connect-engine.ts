@@ -1,6 +1,7 @@
 import { release, totalmem } from 'node:os'
 import type Dockerode from 'dockerode'
 import * as z from 'zod'
+import { SandboxError } from '../sandbox-error.ts'
 import { engineFindings, type EngineFacts, type Finding } from './engine-findings.ts'
 
 /** A connected engine: the client and the facts that the engine reported. */
@@ -15,8 +16,11 @@ export interface Engine {
   readonly memoryBytes: number
 }
 
-/** How long the mesh waits for a container engine to answer at its socket, in milliseconds. */
-const answerTimeoutMs = 5_000
+/**
+ * How long the mesh waits for a container engine to answer at its socket, in milliseconds. An engine that builds
+ * images and starts containers on a busy machine needs more than five seconds to describe itself.
+ */
+const answerTimeoutMs = 30_000
 
 const versionSchema = z.looseObject({
   Version: z.string(),
@@ -38,13 +42,22 @@ const infoSchema = z.looseObject({
   CpuCfsQuota: z.boolean().nullish(),
 })
 
-/** Connects to the engine at `socketPath` and reads facts about the engine. Rejects if nothing answers within 5 s. */
-export async function connectEngine(socketPath: string): Promise<Engine> {
+/**
+ * Connects to the engine at `socketPath` and reads facts about the engine. Rejects with `SandboxError`
+ * `engine-silent` if the engine accepts the connection and does not answer in time, and with another error if no
+ * engine is there.
+ */
+export async function connectEngine(socketPath: string, timeoutMs = answerTimeoutMs): Promise<Engine> {
   // Imported late, because it costs a tenth of a second of CPU, which a mesh with plain processes need not spend.
   const { default: DockerClient } = await import('dockerode')
-  const asking = new DockerClient({ socketPath, timeout: answerTimeoutMs })
-  const version = versionSchema.parse(await asking.version())
-  const info = infoSchema.parse(await asking.info())
+  const asking = new DockerClient({ socketPath, timeout: timeoutMs })
+  // The client reports a time limit as a connection that was reset, so a signal of the same length tells them apart.
+  const limit = AbortSignal.timeout(timeoutMs)
+  const answers = await Promise.all([asking.version(), asking.info()]).catch((cause: unknown) => {
+    throw limit.aborted ? silent(socketPath, timeoutMs, cause) : cause
+  })
+  const version = versionSchema.parse(answers[0])
+  const info = infoSchema.parse(answers[1])
   const podman = (version.Components ?? []).some((component) => /podman/i.test(component.Name))
   const facts: EngineFacts = {
     flavour: podman ? 'podman' : 'docker',
@@ -69,4 +82,12 @@ export async function connectEngine(socketPath: string): Promise<Engine> {
     // An engine that does not report its memory is on this machine, as its socket is.
     memoryBytes: info.MemTotal || totalmem(),
   }
+}
+
+function silent(socketPath: string, timeoutMs: number, cause: unknown): SandboxError {
+  return new SandboxError(
+    'engine-silent',
+    `The container engine on ${socketPath} accepts connections but did not answer within ${timeoutMs / 1000} s.\nRepair: look at its log (journalctl -u docker), wait until the machine is less busy or restart the engine, then repeat the command.`,
+    { cause },
+  )
 }

@@ -1,6 +1,11 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../../foundation/src/platform/system-clock.ts'
+import { connectEngine } from './connect-engine.ts'
 import { ensureEngine, inspectEngine } from './ensure-engine.ts'
 
 const absent = {
@@ -28,5 +33,21 @@ describe('ensureEngine', () => {
       ok: false,
       repair: expect.stringContaining('apt-get install'),
     })
+  })
+
+  it('an engine that accepts a connection and does not answer is called silent, not absent', async () => {
+    const socketPath = join(await mkdtemp(join(tmpdir(), 'flotilla-silent-')), 'engine.sock')
+    const server = createServer((socket) => socket.on('error', () => {})).listen(socketPath)
+    await once(server, 'listening')
+    try {
+      await expect(connectEngine(socketPath, 50)).rejects.toMatchObject({
+        name: 'SandboxError',
+        id: 'engine-silent',
+        message: expect.stringContaining(socketPath),
+      })
+    } finally {
+      server.close()
+    }
+    await expect(connectEngine(socketPath, 50)).rejects.not.toMatchObject({ name: 'SandboxError' })
   })
 })

@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { runCommand } from '../run-command.ts'
-import { SandboxError } from '../sandbox-error.ts'
+import { SandboxError, sandboxWords } from '../sandbox-error.ts'
 import type { Engine } from './connect-engine.ts'
 import type { Finding } from './engine-findings.ts'
 import { findEngine } from './find-engine.ts'
@@ -28,7 +28,7 @@ export interface EnsureEngineOptions extends SocketHints {
 
 /**
  * Returns an engine that answers and can isolate agents; installs and starts an engine if that is allowed. Announces
- * each step before it begins. Rejects with `SandboxError`: `engine-absent`, `engine-start-failed`,
+ * each step before it begins. Rejects with `SandboxError`: `engine-absent`, `engine-silent`, `engine-start-failed`,
  * `package-install-failed`, or the id of the first finding that is not ok.
  */
 export async function ensureEngine(options: EnsureEngineOptions): Promise<Engine> {
@@ -59,9 +59,16 @@ export async function ensureEngine(options: EnsureEngineOptions): Promise<Engine
   )
 }
 
-/** Returns the findings about the engine for `doctor`; changes nothing and never rejects. */
+/** Returns the findings about the engine for `doctor`; changes nothing. */
 export async function inspectEngine(hints: SocketHints): Promise<readonly Finding[]> {
-  const found = await findEngine(hints)
+  const found = await findEngine(hints).catch((error: unknown) => {
+    if (error instanceof SandboxError) return error
+    throw error
+  })
+  if (found instanceof SandboxError) {
+    const { detail, repair } = sandboxWords(found)
+    return [{ id: 'engine-answers', ok: false, detail, repair }]
+  }
   if (found.engine === null) {
     return [
       {
@@ -103,9 +110,15 @@ function absent(options: EnsureEngineOptions, { installed }: { installed: boolea
 async function waitForEngine(options: EnsureEngineOptions, boundMs: number): Promise<Engine | null> {
   const end = options.clock.now() + boundMs
   for (;;) {
-    const found = await findEngine(options)
-    if (found.engine) return found.engine
+    const found = await findEngine(options).catch(silentWhileStarting)
+    if (found?.engine) return found.engine
     if (options.clock.now() >= end) return null
     await options.clock.sleep(askEveryMs, options.signal)
   }
+}
+
+/** An engine accepts connections before it can answer them. */
+function silentWhileStarting(error: unknown): null {
+  if (error instanceof SandboxError) return null
+  throw error
 }
