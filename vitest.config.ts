@@ -76,7 +76,7 @@ export default defineConfig({
             'tests/run-record/**/*.test.ts',
             'scripts/**/*.test.ts',
           ],
-          exclude: ['**/docker-*.test.ts'],
+          exclude: ['**/docker-*.test.ts', ...longFlows],
           testTimeout: 20_000 * patience,
           hookTimeout: 20_000 * patience,
           // Importing a module does nothing and keeps nothing (tests/architecture.test.ts), so files share what

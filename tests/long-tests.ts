@@ -57,10 +57,12 @@ const flows = [
   'topics',
   'two-starts',
   'typed-while-streaming',
+  'wallet-chains',
   'wallet-cuts',
   'wallet-evm',
   'wallet-lying-tokens',
   'wallet-payments',
+  'wallet-permit2',
   'wallet-solana',
   'watchers',
 ].map((name) => `tests/flows/${name}.test.ts`)
@@ -77,7 +79,10 @@ const security = [
   'own-addresses',
 ].map((name) => `tests/security/${name}.test.ts`)
 
-export const longFlows: readonly string[] = [...flows, ...security]
+/** Thousands of odd answers by each official client; `npm test` plays the same rows to the readers of the wires. */
+const providers = ['surfaces'].map((name) => `tests/providers/${name}.test.ts`)
+
+export const longFlows: readonly string[] = [...flows, ...security, ...providers]
 
 export const longPageTests: readonly string[] = [
   'agent-browser',
