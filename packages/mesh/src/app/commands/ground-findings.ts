@@ -50,11 +50,17 @@ export async function groundFindings(
     const noted = notedCluster(paths.clusterFile)
     const kind = runtimeKind(context.environment, noted)
     if (kind === 'kubernetes') return [await cluster(context, noted)]
+    if (kind === 'process') return [nothingIsolated, ...(await data(context, paths, kind))]
+    const aboutEngine = await engine(context)
+    // Without an engine nothing in it can be checked, and each check would wait for its answer again.
+    if (aboutEngine.some(({ id, level }) => id === 'engine-answers' && level === 'error'))
+      return [...aboutEngine, ...(await sizes(paths))]
     return [
-      ...(kind === 'process' ? [nothingIsolated] : await engine(context)),
+      ...aboutEngine,
       ...(await data(context, paths, kind)),
-      ...(kind === 'process' ? [] : await sizes(paths)),
-      ...(kind === 'process' ? [] : [...(await shared(context)), ...(await lost(context))]),
+      ...(await sizes(paths)),
+      ...(await shared(context)),
+      ...(await lost(context)),
     ]
   } catch (error) {
     if (!(error instanceof Problem)) throw error
