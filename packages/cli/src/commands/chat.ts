@@ -79,6 +79,7 @@ async function chat(context: CommandContext, line: CommandLine): Promise<void> {
     session,
     idempotencyKey: context.newKey(),
     signal: waitLimit.signal,
+    clock: context.clock,
     eventsBeside: true,
     onAccepted: (id) => {
       runId = id

@@ -41,6 +41,7 @@ async function record(context: CommandContext, line: CommandLine): Promise<void>
       session: `record-${context.newKey()}`.slice(0, 100),
       idempotencyKey: context.newKey(),
       signal: context.signal,
+      clock: context.clock,
       eventsBeside: true,
     })
     await confirmRead(client, run)

@@ -38,6 +38,7 @@ export async function doJob(
     message: questionWithDefinitions,
     idempotencyKey: context.newKey(),
     signal,
+    clock: context.clock,
     eventsBeside: false,
   })
   await confirmRead(client, run)

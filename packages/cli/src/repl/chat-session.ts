@@ -235,6 +235,7 @@ async function askCancellable(
       idempotencyKey: ask.key,
       signal: AbortSignal.any([context.signal, signal]),
       eventsBeside: false,
+      clock: context.clock,
       onAccepted: (id) => {
         runId = id
         talk.lastRun = id

@@ -5,6 +5,7 @@ import { oneLine } from '../terminal/color.ts'
 export type DelayedEvent = Extract<FleetEventBody, { type: 'model.delayed' }>
 
 const nameColumnsMax = 40
+const startColumnsMax = 300
 
 /** Says why the answer takes long, given the seconds since the event; null once the model answers. Pure. */
 export function formatWait(event: DelayedEvent, secondsSince = 0): string | null {
@@ -23,6 +24,12 @@ const turnToldSeconds = 2
 export function formatTurn(agentId: string, seconds: number, before: string): string | null {
   if (seconds < turnToldSeconds) return null
   return `waits for its turn, ${seconds} s so far: ${agentId} has other work first (${before}runs)`
+}
+
+/** Says what the start of an agent waits for; the reason comes from the mesh. Pure. */
+export function formatStart(reason: string, seconds = 0): string {
+  const time = seconds < turnToldSeconds ? '' : `, ${seconds} s so far`
+  return `has not started yet${time}: ${oneLine(reason, startColumnsMax)}`
 }
 
 function reasonWords({ provider_status: status, code }: DelayedEvent, provider: string): string {

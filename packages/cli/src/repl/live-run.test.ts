@@ -3,9 +3,10 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { createMeshClient } from '@flotilla/client/mesh-client'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 import type { RunOutcome } from '@flotilla/protocol/run'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { aRunView } from '../../../testing/src/run-view.ts'
 import { describe, expect, it } from 'vitest'
-import { keepTerminal } from '../fake-terminal.ts'
+import { keepTerminal, stillClock } from '../fake-terminal.ts'
 import type { Colors } from '../terminal/color.ts'
 import { askLive } from './live-run.ts'
 
@@ -49,7 +50,13 @@ async function shown(
       yield* frames
     },
   }
-  await askLive(client, terminal, { agentId: 'operator', message: 'Hi', idempotencyKey: 'k', eventsBeside })
+  await askLive(client, terminal, {
+    agentId: 'operator',
+    message: 'Hi',
+    idempotencyKey: 'k',
+    clock: stillClock,
+    eventsBeside,
+  })
   return { out: out.text(), err: err.text() }
 }
 
@@ -191,11 +198,50 @@ describe('a run shown as it happens', () => {
         yield ended({ status: 'done', text: 'Hi' })
       },
     }
-    const ask = { agentId: 'operator', message: 'Hi', idempotencyKey: 'k', eventsBeside: true }
+    const ask = { agentId: 'operator', message: 'Hi', idempotencyKey: 'k', clock: stillClock, eventsBeside: true }
     await askLive(client, terminal, ask)
     expect(before).not.toContain('0 s so far')
     expect(err.text()).toBe(before)
     expect(before.endsWith('\r\u001B[K')).toBe(true)
+  })
+
+  it.each([
+    [true, 'has not started yet, 4 s so far: waits for 512 MB'],
+    [false, 'operator   has not started yet: waits for 512 MB\n'],
+  ])('a run says what the start of its agent waits for (terminal: %s)', async (isTTY, words) => {
+    const clock = createManualClock()
+    const { terminal, out, err } = keepTerminal({ isTTY, colors: 'off', clock })
+    const mesh = createMeshClient({ baseUrl: 'http://127.0.0.1:9' })
+    const waiting = { agents: [{ id: 'operator', waits_for: 'waits for 512 MB' }] }
+    let asked = 0
+    const client = {
+      ...mesh,
+      call: (async () => {
+        asked += 1
+        return waiting
+      }) as unknown as typeof mesh.call,
+      async *chatStream(): AsyncGenerator<ChatStreamFrame> {
+        yield { type: 'accepted', run_id: 'run_1' }
+        while (asked < 2 || !err.text().includes(words)) {
+          await setImmediate()
+          await clock.advance(1000)
+        }
+        yield text('Hi')
+        yield done
+      },
+    }
+    await askLive(client, terminal, {
+      agentId: 'operator',
+      message: 'Hi',
+      idempotencyKey: 'k',
+      clock,
+      eventsBeside: true,
+    })
+    expect(out.text()).toBe('Hello\n')
+    expect(err.text().split('has not started yet: ').length).toBe(isTTY ? 1 : 2)
+    const before = asked
+    await clock.advance(10_000)
+    expect(asked).toBe(before)
   })
 
   const steer = (state: 'waiting' | 'taken'): ChatStreamFrame => ({

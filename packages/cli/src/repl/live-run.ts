@@ -1,4 +1,5 @@
 import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { Clock } from '@flotilla/protocol/clock'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatOutcome } from './format-outcome.ts'
@@ -7,8 +8,9 @@ import type { MarkdownStream } from '../terminal/markdown-stream.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { fitLine } from '../terminal/fit-line.ts'
 import { eventLine } from './event-line.ts'
-import { formatTurn, formatWait } from './format-wait.ts'
+import { formatStart, formatTurn, formatWait } from './format-wait.ts'
 import type { DelayedEvent } from './format-wait.ts'
+import { watchStart } from './watch-start.ts'
 
 export interface LiveAsk {
   readonly agentId: string
@@ -16,6 +18,7 @@ export interface LiveAsk {
   readonly session?: string
   readonly idempotencyKey: string
   readonly signal?: AbortSignal
+  readonly clock: Clock
   /** Called with the run's id as soon as the mesh has created the run, so that it can be cancelled. */
   readonly onAccepted?: (runId: string) => void
   /** Called with every event of the run and its descendants. */
@@ -31,34 +34,51 @@ export interface LiveAsk {
  */
 export async function askLive(client: MeshClient, terminal: Terminal, ask: LiveAsk): Promise<RunView> {
   const screen = createRunScreen(terminal, ask, await markdownFor(terminal))
+  const begun = new AbortController()
   const frames = client.chatStream(ask.agentId, ask.message, {
     idempotencyKey: ask.idempotencyKey,
     ...(ask.session === undefined ? {} : { session: ask.session }),
     signal: ask.signal,
     confirmsRead: true,
   })
-  for await (const frame of frames) {
-    if (frame.type === 'accepted') {
-      ask.onAccepted?.(frame.run_id)
-      screen.queued(frame.run_id)
+  try {
+    for await (const frame of frames) {
+      if (frame.type === 'accepted') {
+        ask.onAccepted?.(frame.run_id)
+        screen.queued(frame.run_id)
+        void watchStart({ client, clock: ask.clock }, ask.agentId, {
+          signal: begun.signal,
+          onWait: screen.startWaits,
+        })
+      }
+      if (frame.type === 'event') {
+        const { event } = frame
+        ask.onEvent?.(event)
+        if (isBegun(event, ask.agentId)) begun.abort()
+        if (event.type === 'text.streamed' && event.agent_id === ask.agentId) screen.text(event.content)
+        else if (event.type === 'model.delayed') screen.wait(event)
+        else screen.event(event)
+      }
+      if (frame.type === 'ended') {
+        screen.end(frame.run)
+        return frame.run
+      }
     }
-    if (frame.type === 'event') {
-      const { event } = frame
-      ask.onEvent?.(event)
-      if (event.type === 'text.streamed' && event.agent_id === ask.agentId) screen.text(event.content)
-      else if (event.type === 'model.delayed') screen.wait(event)
-      else screen.event(event)
-    }
-    if (frame.type === 'ended') {
-      screen.end(frame.run)
-      return frame.run
-    }
+    throw new Error('a chat stream ends with its outcome or a problem')
+  } finally {
+    begun.abort()
   }
-  throw new Error('a chat stream ends with its outcome or a problem')
+}
+
+/** True for the event with which the agent begins the run. */
+function isBegun(event: FleetEventBody, agentId: string): boolean {
+  return event.type === 'run.changed' && event.agent_id === agentId && event.state !== 'queued'
 }
 
 interface RunScreen {
   queued(runId: string): void
+  /** Shows what the start of the agent waits for; null if it waits for nothing that is known. */
+  startWaits(reason: string | null): void
   text(content: string): void
   event(event: FleetEventBody): void
   wait(event: DelayedEvent): void
@@ -79,6 +99,8 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk, markdown: MarkdownStr
   let last = ''
   /** The run whose waiting time is shown. */
   let waiting: string | null = null
+  /** What the start of the agent waits for. */
+  let startWait: string | null = null
   /** The run whose complete outcome is shown. */
   let currentRun: string | null = null
 
@@ -105,7 +127,15 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk, markdown: MarkdownStr
   return {
     queued(runId) {
       currentRun = runId
-      if (terminal.status((seconds) => formatTurn(ask.agentId, seconds, before))) waiting = runId
+      const words = (seconds: number) =>
+        startWait === null ? formatTurn(ask.agentId, seconds, before) : formatStart(startWait, seconds)
+      if (terminal.status(words)) waiting = runId
+    },
+    startWaits(reason) {
+      // Without a status line, each new reason is one line.
+      if (reason !== null && reason !== startWait && waiting === null)
+        terminal.note(`${ask.agentId.padEnd(10)} ${formatStart(reason)}`)
+      startWait = reason
     },
     text(content) {
       paragraph += content
