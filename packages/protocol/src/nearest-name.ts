@@ -44,8 +44,9 @@ const listedMax = 10
  * after the words in `listed`, such as “the agents are”. Pure.
  */
 export function hintOfName(name: string, known: readonly string[], listed: string): string {
+  if (known.length === 0) return 'there are none'
   const near = nearestName(name, known)
   if (near !== null) return `did you mean ${near}?`
   const more = known.length > listedMax ? ` and ${known.length - listedMax} more` : ''
-  return `${listed} ${known.length === 0 ? 'none' : known.slice(0, listedMax).join(', ')}${more}`
+  return `${listed} ${known.slice(0, listedMax).join(', ')}${more}`
 }

@@ -19,7 +19,8 @@ export type OwnNames = z.infer<typeof ownNamesSchema>
 
 export const ownNameChangeSchema = z.strictObject({
   kind: z.enum(['conversations', 'run_filters']),
-  key: z.string().check(z.minLength(1), z.maxLength(ownNameLimits.keyMaxChars)),
+  /** Not a whole number, because JavaScript sorts such keys before all others. */
+  key: z.string().check(z.regex(/\D/), z.maxLength(ownNameLimits.keyMaxChars)),
   /** Empty removes the name. */
   name: z.string().check(z.maxLength(ownNameLimits.nameMaxChars)),
 })

@@ -7,14 +7,14 @@ import { createPerformAction } from './perform-action.ts'
 const never = new Promise<never>(() => undefined)
 
 /** A browser whose front tab answers nothing; `closing` is what becomes of an attempt to close that tab. */
-function aDeadTab(closing: Promise<void>) {
+function aDeadTab(closing: Promise<void>, open?: () => Promise<never>) {
   const clock = createManualClock()
   const seen = { closedBrowser: 0, notices: [] as string[], warnings: [] as string[] }
   const page = { evaluate: () => never, url: () => 'http://shop.test/', title: () => never }
   const live = {
     launched: { ended: never },
     tabs: {
-      active: async () => page,
+      active: open ?? (async () => page),
       close: () => closing,
       notice: (text: string) => seen.notices.push(text),
     },
@@ -43,6 +43,18 @@ function aDeadTab(closing: Promise<void>) {
   const ended = perform('snapshot', { params: {}, deadline_ms: 1000 })
   return { clock, seen, ended }
 }
+
+test('a browser that opens no tab ends at the deadline of the action, so that the next one starts it again', async () => {
+  const { clock, seen, ended } = aDeadTab(Promise.resolve(), () => never)
+  const replies: unknown[] = []
+  void ended.then((reply) => replies.push(reply))
+  for (let step = 0; step < 10 && replies.length === 0; step++) {
+    await new Promise(setImmediate)
+    await clock.advance(500)
+  }
+  expect(replies[0]).toMatchObject({ ok: false, problem: { code: 'deadline-passed' } })
+  expect(seen.closedBrowser).toBe(1)
+})
 
 test.each([
   ['is closed', Promise.resolve(), 0],

@@ -74,14 +74,43 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
       if (clock.now() >= deadline) throw late()
       if (name === 'reset') await browser.forget()
       const live = await browser.use()
-      const page = await live.tabs.active()
       const left = (): number => Math.max(1, deadline - clock.now())
+      const page = await frontTab(live, left())
       const scene: ActionScene = { live, page, clock, left, find: (ref) => live.references.find(page, ref) }
       const result = name === 'reset' ? {} : await inTime(scene, guarded(scene, name, params.data))
-      const data = { ...result, ...live.tabs.happened(), page: await describePage(live, deps) }
+      const data = { ...result, ...live.tabs.happened(), page: await describePage(live) }
       browser.note()
       return clean(data, deps.scrub)
     })
+  }
+
+  /** Opens a tab if none is open; a browser that does not open it in time ends, and the next action starts it again. */
+  async function frontTab(live: Live, maxMs: number): Promise<Page> {
+    const patience = new AbortController()
+    const tooLate = clock.sleep(maxMs, patience.signal).then(() => null)
+    tooLate.catch(() => undefined)
+    const opened = live.tabs.active()
+    opened.catch(() => undefined)
+    const page = await Promise.race([opened, tooLate, endOf(live)])
+    patience.abort()
+    if (page !== null) return page
+    deps.log.warn({}, 'failed to open a tab in time; the next action restarts the browser')
+    void browser.close().catch(() => undefined)
+    throw late()
+  }
+
+  async function describePage(live: Live): Promise<BrowserPage> {
+    const front = await frontTab(live, answerMaxMs)
+    const silent = clock.sleep(answerMaxMs).then(() => '')
+    const title = await Promise.race([front.title().catch(() => ''), silent])
+    const url = front.url()
+    return {
+      url: live.secrets.scrub(url).slice(0, urlMaxChars),
+      title: live.secrets.scrub(title).slice(0, titleMaxChars),
+      host: hostOf(url),
+      tab_index: live.tabs.index(),
+      tabs: live.tabs.pages.length,
+    }
   }
 
   /** Clears the selection of a page that may show a secret, so that the next page cannot paste it. */
@@ -189,20 +218,6 @@ function late(): ActionProblem {
 /** Returns true for built-in error types, which indicate a bug here; Playwright's errors have their own class. */
 function isDefect(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
-}
-
-async function describePage(live: Live, { clock }: ActionDeps): Promise<BrowserPage> {
-  const front = await live.tabs.active()
-  const silent = clock.sleep(answerMaxMs).then(() => '')
-  const title = await Promise.race([front.title().catch(() => ''), silent])
-  const url = front.url()
-  return {
-    url: live.secrets.scrub(url).slice(0, urlMaxChars),
-    title: live.secrets.scrub(title).slice(0, titleMaxChars),
-    host: hostOf(url),
-    tab_index: live.tabs.index(),
-    tabs: live.tabs.pages.length,
-  }
 }
 
 /** Binary data of files and pictures is passed unchanged; secrets are removed from all text beside it. */

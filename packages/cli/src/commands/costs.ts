@@ -90,16 +90,19 @@ const titles: Readonly<Record<CostKey, string>> = {
 }
 
 function costTable(report: Reply<'costReport'>): string[] {
-  const largest = Math.max(...report.rows.map((row) => row.usd))
+  // Shares of money say nothing where all calls are free.
+  const isFree = report.total.usd === 0
+  const amountOf = isFree ? tokensOf : ({ usd }: { readonly usd: number }) => usd
+  const largest = Math.max(...report.rows.map(amountOf))
   const isUnsure = report.total.unconfirmed_usd > 0
   const isCached = hasCacheUse(report.total)
-  const overTime = report.by !== 'day' && report.rows.some((row) => row.daily_usd.length > 1)
+  const overTime = !isFree && report.by !== 'day' && report.rows.some((row) => row.daily_usd.length > 1)
   return renderTable(
     [
       { title: titles[report.by] },
       { title: 'SPENT', align: 'right' },
       ...(isUnsure ? [{ title: 'UNCONFIRMED', align: 'right' as const }] : []),
-      { title: 'SHARE' },
+      { title: isFree ? 'SHARE OF TOKENS' : 'SHARE' },
       { title: 'CALLS', align: 'right' },
       { title: 'TOKENS IN', align: 'right' },
       { title: 'OUT', align: 'right' },
@@ -113,9 +116,9 @@ function costTable(report: Reply<'costReport'>): string[] {
     ],
     report.rows.map((row) => [
       row.key === '' ? '(none)' : row.key,
-      upTo(formatUsd(row.usd), row.unconfirmed_usd),
+      row.usd === 0 && row.calls > 0 ? 'free' : upTo(formatUsd(row.usd), row.unconfirmed_usd),
       ...(isUnsure ? [row.unconfirmed_usd > 0 ? formatUsd(row.unconfirmed_usd) : ''] : []),
-      share(row.usd, report.by === 'day' ? largest : report.total.usd),
+      share(amountOf(row), report.by === 'day' ? largest : amountOf(report.total)),
       `${row.calls}`,
       `${row.prompt_tokens}`,
       `${row.completion_tokens}`,
@@ -125,8 +128,12 @@ function costTable(report: Reply<'costReport'>): string[] {
   )
 }
 
-function share(usd: number, of: number): string {
-  const part = of > 0 ? usd / of : 0
+function tokensOf(row: { readonly prompt_tokens: number; readonly completion_tokens: number }): number {
+  return row.prompt_tokens + row.completion_tokens
+}
+
+function share(amount: number, of: number): string {
+  const part = of > 0 ? amount / of : 0
   return `${shareBar(part, shareColumns)} ${percent(part).padStart(5)}`
 }
 

@@ -77,13 +77,19 @@ export function runRows(runs: readonly RunView[], titles?: TaskTitles): string[]
       run.id,
       run.agent_id,
       run.kind,
-      run.outcome?.code === undefined ? run.state : `${run.state}: ${run.outcome.code}`,
+      describeState(run),
       run.started_at === null || run.ended_at === null ? '' : formatDuration(run.ended_at - run.started_at),
       upTo(`${run.tokens_used}`, run.unconfirmed_tokens),
       upTo(formatUsd(run.cost_usd), run.unconfirmed_usd),
       aboutRun(run, titles),
     ]),
   )
+}
+
+/** The state with the code of its problem, if this says more. */
+function describeState({ state, outcome }: RunView): string {
+  const code = outcome?.code
+  return code === undefined || code === state ? state : `${state}: ${code}`
 }
 
 /** Titles of tasks by their ids. */

@@ -1,3 +1,4 @@
+import { hintOfName } from '@flotilla/protocol/nearest-name'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import type { Database } from '@flotilla/foundation/storage'
@@ -131,9 +132,11 @@ export function createProjectTable(database: Database) {
   }
 }
 
-export function noSuchProject(name: string): Problem {
+/** `known` are the projects that the caller may read; the nearest name is suggested from them. */
+export function noSuchProject(name: string, known: readonly string[] = []): Problem {
+  const hint = known.length === 0 ? '' : `; ${hintOfName(name, known, 'the projects are')}`
   return new Problem('not-found', {
-    detail: `no project has the name ${name}`,
+    detail: `there is no project ${name}${hint}`,
     repair: 'List the projects with flotilla projects.',
   })
 }

@@ -243,6 +243,8 @@ describe('walls between projects', () => {
     const hidden = () => projects.one(agent('scout'), 'blue')
     expect(missing).toThrow(code('not-found'))
     expect(hidden).toThrow(code('not-found'))
+    expect(missing).toThrow('there is no project none; the projects are red')
+    expect(() => projects.one(operator, 'bleu')).toThrow('there is no project bleu; did you mean blue?')
   })
 
   test('members cannot manage a project without the permission to manage projects', () => {

@@ -79,7 +79,13 @@ export function createReadProjects(deps: ReadProjectDeps) {
     one: (caller: Caller, name: string): ProjectView => {
       guard(caller)
       const row = sees(caller, name) ? table.find(name) : null
-      if (!row) throw noSuchProject(name)
+      if (!row) {
+        const names = table.list().map((one) => one.name)
+        throw noSuchProject(
+          name,
+          names.filter((one) => sees(caller, one)),
+        )
+      }
       return {
         ...summary(row),
         criteria: row.criteria,

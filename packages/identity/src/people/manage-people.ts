@@ -50,6 +50,7 @@ export function createManagePeople(
     )
     throw new Problem('not-found', {
       detail: `there is no person ${name.slice(0, peopleLimits.nameMaxChars)}; ${hint}`,
+      repair: 'List the people: flotilla people.',
     })
   }
 

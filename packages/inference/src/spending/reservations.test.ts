@@ -73,6 +73,17 @@ describe('what is set aside for a call', () => {
     expect(outside.id).not.toBe(reservation.id)
   })
 
+  test('the most that the open calls of a run may use is known until they end', async () => {
+    const { reservations } = aLedger()
+    const wish = aWish({ run: { runId: 'run_1', budgetUsd: null }, promptTokens: 5 })
+    const [first, second] = [await reservations.reserve(wish), await reservations.reserve(wish)]
+    expect(reservations.openUsageOf('run_1')).toEqual({ tokens: 30, usd: usdFromNano(400) })
+    reservations.refund(first)
+    expect(reservations.openUsageOf('run_1')).toEqual({ tokens: 15, usd: usdFromNano(200) })
+    reservations.settle(second, { costNano: 10, promptTokens: 1, completionTokens: 1 })
+    expect(reservations.openUsageOf('run_1')).toBeNull()
+  })
+
   test('a free call reserves nothing and is admitted even by an overdrawn budget', async () => {
     const { reservations, total, clock } = aLedger({ dayNano: 0 })
     const reservation = await reservations.reserve(aWish({ ...free, run: ofTask, maxTokens: 7 }))

@@ -10,6 +10,7 @@ import type { BudgetWarnings } from './budget-warnings.ts'
 import { createHolds, freeIn } from './holds.ts'
 import { costAtMost, isFree } from './reservation.ts'
 import type { Reservation, ReserveWish } from './reservation.ts'
+import { createOpenUsage, tokensAtMost } from './open-usage.ts'
 import { createRunTokens } from './run-tokens.ts'
 import { settleLedger } from './settle-ledger.ts'
 import type { SettledLedger } from './settle-ledger.ts'
@@ -44,6 +45,8 @@ export interface Reservations {
   settle(reservation: Reservation, closing: SpendClosing, andAlso?: () => void): void
   /** Ends the reservation of a call that the provider never served. */
   refund(reservation: Reservation): void
+  /** Returns the most that the open calls of a run may use; null without one. */
+  openUsageOf(runId: string): { readonly tokens: number; readonly usd: number } | null
   /** What the settlement of the ledger found at creation: invariant 3. */
   readonly found: SettledLedger
   /** Called after a budget change: returns unused reserved money, so that the change holds from the next call on. */
@@ -74,8 +77,8 @@ interface ReservationsDeps extends Pick<Kernel, 'database' | 'clock' | 'newId'> 
   readonly stopped?: AbortSignal
 }
 
-/** The output tokens that a call reserved from its run's cap. */
-type OfRun = { readonly setAside: number; readonly run: BudgetAccount['run'] }
+/** The output tokens that a call reserved from its run's cap, and the most tokens that it may use. */
+type OfRun = { readonly setAside: number; readonly atMost: number; readonly run: BudgetAccount['run'] }
 
 export function createReservations(deps: ReservationsDeps): Reservations {
   const { database, clock } = deps
@@ -87,6 +90,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
   const utcDay = createUtcDay()
   const parts = { ...deps, holds, taskCalls }
   const runTokens = createRunTokens(deps)
+  const openUsage = createOpenUsage()
   /** Weak, because a map would keep ended reservations in memory for a long time: see `createRoster`. */
   const open = new WeakMap<Reservation, OfRun>()
   const writer = createSettledWriter({
@@ -99,6 +103,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
 
   function remember(reservation: Reservation, tokens: OfRun): Reservation {
     open.set(reservation, tokens)
+    openUsage.began(reservation, tokens.atMost)
     return reservation
   }
 
@@ -107,6 +112,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
     const tokens = open.get(reservation)
     if (tokens === undefined) return false
     open.delete(reservation)
+    openUsage.ended(reservation, tokens.atMost)
     const used = closing ? closing.promptTokens + closing.completionTokens : 0
     runTokens.ended(tokens.run, { setAside: tokens.setAside, used })
     return true
@@ -114,6 +120,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
 
   return {
     found,
+    openUsageOf: openUsage.of,
     async reserve(request) {
       const at = clock.now()
       const day = utcDay(at)
@@ -122,7 +129,11 @@ export function createReservations(deps: ReservationsDeps): Reservations {
       taskCalls.refuseOverCap(request)
       const maxAllowed = runTokens.take(request.run, request)
       const wish = { ...request, maxTokens: maxAllowed, project }
-      const tokens = { setAside: maxAllowed * request.answers, run: request.run }
+      const tokens = {
+        setAside: maxAllowed * request.answers,
+        atMost: tokensAtMost(request, maxAllowed),
+        run: request.run,
+      }
       taskCalls.began(taskId)
       if (isFree(wish)) return remember(freeReservation(deps, wish, { at, day }), tokens)
       const hold = holds.find(wish, day)

@@ -91,6 +91,10 @@ export function createSpending(
     warnings: createBudgetWarnings(kernel),
     addRunCost: runs.lifecycle.addRunCost,
   })
+  kernel.workEvents.openUsageOfRun.subscribe((runId) => {
+    const open = reservations.openUsageOf(runId)
+    return open === null ? [] : [open]
+  })
   const costs = createAgentCosts({ ...kernel, spend, budgetOf, treeOf, agents })
   const editing = {
     ...kernel,

@@ -61,6 +61,8 @@ export interface WorkEvents {
   readonly runAwaits: Question<string, string>
   /** The number of model calls of a task. */
   readonly callsOfTask: Question<string, number>
+  /** The most that the open model calls of a run may use; no answer without open calls. */
+  readonly openUsageOfRun: Question<string, { readonly tokens: number; readonly usd: number }>
   /** When a project was created, in milliseconds since 1970; no answer if it does not exist. */
   readonly projectsSince: Question<string, number>
 }
@@ -81,6 +83,7 @@ export function createWorkEvents(): WorkEvents {
     reasonsToPause: createQuestion(),
     runAwaits: createQuestion(),
     callsOfTask: createQuestion(),
+    openUsageOfRun: createQuestion(),
     projectsSince: createQuestion(),
   }
 }

@@ -522,6 +522,24 @@ describe('cancelling', () => {
     expect(harness.state(last)).toBe('cancelled')
   })
 
+  test('the open calls of a cancelled run count as unconfirmed until they are booked', async () => {
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    const open = [{ tokens: 900, usd: 0.02 }]
+    harness.workEvents.openUsageOfRun.subscribe((id) => (id === run.id ? open : []))
+    const view = () => harness.ledger.queries.view(harness.ledger.queries.find(run.id)!)
+    expect(view()).toMatchObject({ tokens_used: 0, unconfirmed_tokens: 0 })
+    harness.ledger.lifecycle.cancelRun(person, run.id)
+    expect(view()).toMatchObject({
+      tokens_used: 900,
+      cost_usd: 0.02,
+      unconfirmed_tokens: 900,
+      unconfirmed_usd: 0.02,
+    })
+    open.pop()
+    expect(view()).toMatchObject({ tokens_used: 0, cost_usd: 0 })
+  })
+
   test('a run that has ended cannot be cancelled', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')

@@ -10,6 +10,7 @@ import { reasonToPause } from '../events/index.ts'
 import { createDomainEvent } from '@flotilla/foundation/events'
 import type { DomainEvent } from '@flotilla/foundation/events'
 import type { Log } from '@flotilla/foundation/platform'
+import { isTerminal } from '@flotilla/protocol/run'
 import type { Database } from '@flotilla/foundation/storage'
 import { createOutbox } from './ledger/outbox.ts'
 import { createRunDelivery } from './delivery/run-delivery.ts'
@@ -166,7 +167,10 @@ function createQueries(
   {
     database,
     tasks,
-  }: { readonly database: Database; readonly tasks: Pick<RunTasks, 'openChildren' | 'titled'> },
+    workEvents,
+  }: Pick<LedgerDeps, 'database' | 'workEvents'> & {
+    readonly tasks: Pick<RunTasks, 'openChildren' | 'titled'>
+  },
 ): RunQueries {
   const { find, list, runIn, treeOf, chainOf, usedBy, countByState, endedSince } = rows.table
   return {
@@ -186,6 +190,7 @@ function createQueries(
         run,
         run.state === 'waiting' ? tasks.openChildren(run.id) : [],
         rows.steers.ofRun(run.id).map(steerView),
+        isTerminal(run.state) ? workEvents.openUsageOfRun.ask(run.id) : [],
       ),
   }
 }

@@ -60,7 +60,7 @@ export function createRunOutcomes(deps: {
       for (;;) {
         signal.throwIfAborted()
         const run = table.find(runId)
-        if (!run) throw new Problem('not-found')
+        if (!run) throw unknownRun(runId)
         for (const event of waiting.empty()) yield { type: 'event', event }
         if (isTerminal(run.state)) {
           // Asks for pending costs to be written first, because the outcome must include the whole cost.
@@ -95,7 +95,7 @@ export function createRunOutcomes(deps: {
       const run = table.find(runId)
       // A confirmation changes the delivery state, so a caller that may only view is rejected.
       guard(caller, { do: 'submit-run', to: run?.agentId ?? '' })
-      if (!run) throw notFound('run', `there is no run ${runId.slice(0, 60)}`)
+      if (!run) throw unknownRun(runId)
       if (!isTerminal(run.state)) throw new Problem('conflict', { detail: `run ${run.id} has not ended` })
       outbox.outcomeRead(run.id)
     },
@@ -151,4 +151,8 @@ interface Reading {
   readonly waiting: FamilyEvents
   readonly stop: () => void
   readonly signal: AbortSignal
+}
+
+function unknownRun(runId: string): Problem {
+  return notFound('run', `there is no run ${runId.slice(0, 60)}`)
 }

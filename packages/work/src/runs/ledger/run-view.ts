@@ -2,8 +2,18 @@ import type { RunView } from '@flotilla/protocol/run'
 import type { SteerView } from '@flotilla/protocol/steer'
 import type { RunRecord } from './run-record.ts'
 
-/** Converts a run to the format of the people's API. `waitingOn`: the ids of its open child tasks. Pure. */
-export function runView(run: RunRecord, waitingOn: readonly string[], steers: readonly SteerView[]): RunView {
+/**
+ * Converts a run to the format of the people's API. `waitingOn`: the ids of its open child tasks. `open`: what calls of
+ * an ended run may still use, which counts as unconfirmed until they are booked. Pure.
+ */
+export function runView(
+  run: RunRecord,
+  waitingOn: readonly string[],
+  steers: readonly SteerView[],
+  open: readonly { readonly tokens: number; readonly usd: number }[],
+): RunView {
+  const tokens = open.reduce((sum, one) => sum + one.tokens, 0)
+  const usd = open.reduce((sum, one) => sum + one.usd, 0)
   return {
     id: run.id,
     agent_id: run.agentId,
@@ -23,9 +33,9 @@ export function runView(run: RunRecord, waitingOn: readonly string[], steers: re
     started_at: run.startedAt,
     ended_at: run.endedAt,
     outcome: run.outcome,
-    tokens_used: run.tokensUsed,
-    cost_usd: run.costUsd,
-    unconfirmed_usd: run.unconfirmedUsd,
-    unconfirmed_tokens: run.unconfirmedTokens,
+    tokens_used: run.tokensUsed + tokens,
+    cost_usd: run.costUsd + usd,
+    unconfirmed_usd: run.unconfirmedUsd + usd,
+    unconfirmed_tokens: run.unconfirmedTokens + tokens,
   }
 }
