@@ -175,7 +175,7 @@ withEngine(
       async () => {
         const { page, open, picture, faults, context } = await openSlow()
         await open('/settings/integrations')
-        await page.getByRole('button', { name: 'Make a webhook' }).click()
+        await page.getByRole('button', { name: 'New webhook …' }).click()
         await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Alerts of the shop')
         await page.getByRole('combobox', { name: 'Agent' }).selectOption('scribe')
         await page.getByLabel('What the agent does with an event').fill('The shop is on fire.')

@@ -69,7 +69,7 @@ describe.skipIf(!hasBrowser)('the settings', () => {
   it('the settings create a webhook whose secret is shown once, which curl fires, and rotate it', async () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
     await open('/settings/integrations')
-    await page.getByRole('button', { name: 'Make a webhook' }).click()
+    await page.getByRole('button', { name: 'New webhook …' }).click()
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Alerts <b>of</b> the shop')
     await page.getByRole('combobox', { name: 'Agent' }).selectOption('courier')
     await page.getByRole('button', { name: 'Create webhook' }).click()

@@ -37,7 +37,7 @@ export function traceTree(spans: readonly SpanView[]): readonly TraceRow[] {
 }
 
 const plainNames: Readonly<Record<string, string>> = {
-  'flotilla.lane_wait': 'waits in the lane',
+  'flotilla.lane_wait': 'waits for its turn',
   'flotilla.wait': 'waits for an answer',
   'flotilla.model_retry': 'waits for its model',
   'flotilla.start_agent': 'agent starts',

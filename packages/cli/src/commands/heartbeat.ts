@@ -120,7 +120,7 @@ function endWords({ skipped, run_id: runId, rules_left_out: leftOut }: Heartbeat
 
 export function rows(heartbeats: readonly HeartbeatView[]): string[] {
   return renderTable(
-    [{ title: 'AGENT' }, { title: 'LOOKS AROUND' }, { title: 'LAST (UTC)' }, { title: 'RESULT' }],
+    [{ title: 'AGENT' }, { title: 'INTERVAL' }, { title: 'LAST (UTC)' }, { title: 'RESULT' }],
     heartbeats.map(({ agent_id: id, schedule, locked, archived, last }) => [
       id,
       archived ? 'archived' : `${schedule ?? 'manual only'}${locked && schedule !== null ? ' (locked)' : ''}`,

@@ -1,4 +1,4 @@
-import { Suspense, useEffect, useRef, useState } from 'react'
+import { Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { useGoneSince } from '../data/use-mesh.ts'
@@ -22,12 +22,16 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const main = useRef<HTMLElement>(null)
   const title = entryOf(path)?.title ?? 'Flotilla'
 
-  useEffect(() => {
+  // A layout effect runs before the effects of the page, which may name its subject instead.
+  useLayoutEffect(() => {
     document.title = title === 'Flotilla' ? title : `${title} · Flotilla`
+  }, [title, path])
+
+  useEffect(() => {
     setDrawer(false)
     setPalette(false)
     setKeys(false)
-  }, [title, path])
+  }, [path])
 
   useEffect(() => {
     const open = (event: KeyboardEvent) => {

@@ -3,11 +3,14 @@ export function Choice({
   name,
   value,
   of,
+  words = {},
   onChange,
 }: {
   readonly name: string
   readonly value: string
   readonly of: readonly string[]
+  /** How values are called that have another name on the page. */
+  readonly words?: Readonly<Record<string, string>>
   readonly onChange: (value: string) => void
 }) {
   return (
@@ -20,7 +23,7 @@ export function Choice({
       <option value="">{name}: any</option>
       {of.map((one) => (
         <option key={one} value={one}>
-          {one}
+          {words[one] ?? one}
         </option>
       ))}
     </select>

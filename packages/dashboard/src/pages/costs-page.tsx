@@ -99,8 +99,8 @@ export function CostsPage() {
             <Figure label="Model calls" value={formatTokens(data.total.calls)} />
             <Figure label="Tokens read" value={formatTokens(data.total.prompt_tokens)} />
             <Figure label="Tokens written" value={formatTokens(data.total.completion_tokens)} />
-            {hasCacheUse(data.total) && <SavedByCache total={data.total} />}
-            <Forecast fleet={fleet} />
+            {hasCacheUse(data.total) && <SavedByCache total={data.total} isFree={isFree} />}
+            {!isFree && <Forecast fleet={fleet} />}
           </div>
           <Card
             title={chartTitle(by, unit)}
@@ -221,8 +221,15 @@ function Figure({ label, value }: { readonly label: string; readonly value: stri
 
 type CostRow = Reply<'costReport'>['rows'][number]
 
-function SavedByCache({ total }: { readonly total: Reply<'costReport'>['total'] }) {
+function SavedByCache({
+  total,
+  isFree,
+}: {
+  readonly total: Reply<'costReport'>['total']
+  readonly isFree: boolean
+}) {
   const { read_usd: readUsd, written_usd: writtenUsd, saved_usd: savedUsd } = total.cache
+  if (isFree) return <Figure label="Read from the cache" value={formatShare(cacheHitRate(total))} />
   return (
     <div className="card figure">
       <span className="small muted">Saved by cache</span>

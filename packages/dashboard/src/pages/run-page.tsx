@@ -1,5 +1,5 @@
 import { upTo } from '@flotilla/protocol/up-to'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
@@ -32,12 +32,16 @@ export function RunPage({ id }: { readonly id: string }) {
   const run = found.data
   const [{ with: otherId }, choose] = useChoice(['with'])
   const [choosing, setChoosing] = useState(false)
+  const title = run && titleOfRun(run).slice(0, titleMaxChars)
+  useEffect(() => {
+    if (title !== undefined) document.title = `${title} · Flotilla`
+  }, [title, id])
   return (
     <div className="page">
       <PageHead
         title={
           <span className="two-lines" title={run && titleOfRun(run)}>
-            {run ? titleOfRun(run).slice(0, titleMaxChars) : id}
+            {title ?? id}
           </span>
         }
       >

@@ -180,5 +180,5 @@ function valueWords(value: unknown): string {
   if (value === true) return 'yes'
   if (value === false) return 'no'
   if (value === null) return 'all that are known'
-  return JSON.stringify(value)
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { ownNameLimits } from '@flotilla/protocol/own-names'
 import { formatClock } from '../../data/format.ts'
 import { useMesh } from '../../data/use-mesh.ts'
+import { Icon } from '../../design/icons.tsx'
 import { FormDialog } from '../../design/form-dialog.tsx'
 import { TextField } from '../../design/fields.tsx'
 import { matchingConversations } from './conversation-names.ts'
@@ -64,15 +65,21 @@ export function ConversationList({ agent, session, usual, onSession }: Conversat
               aria-current={name === session ? 'true' : undefined}
               onClick={() => onSession(name)}
             >
-              <span className="clip">{title === '' ? name : title}</span>
+              <span className="clip">{title === '' && at === null ? 'New conversation' : title || name}</span>
               <span className="small muted clip">
-                {at === null ? 'no messages yet' : formatClock(at)}
+                {at !== null ? formatClock(at) : title === '' ? 'no messages yet' : 'now'}
                 {title !== '' && ` · ${name}`}
               </span>
             </button>
             {name === session && (
-              <button type="button" className="button small quiet" onClick={() => setNaming(title)}>
-                Name …<span className="hidden-words"> {title === '' ? name : title}</span>
+              <button
+                type="button"
+                className="button small quiet icon-only"
+                title="Name this conversation"
+                onClick={() => setNaming(title)}
+              >
+                <Icon name="edit" />
+                <span className="hidden-words">Name … {title === '' ? name : title}</span>
               </button>
             )}
           </li>

@@ -25,7 +25,7 @@ export function SpanDetail({ span, runId }: { readonly span: SpanView; readonly 
       .filter(
         ([name]) => name !== 'flotilla.run.id' && !(isModelSpan(span) && modelFigureNames.includes(name)),
       )
-      .map(([name, value]) => [name.replace(/^(?:gen_ai|flotilla)\./, ''), String(value)] as const),
+      .map(([name, value]) => [attributeWords(name), String(value)] as const),
   ]
   return (
     <section className="body stack span-detail" aria-label={`Details: ${spanTitle(span)}`}>
@@ -43,6 +43,12 @@ export function SpanDetail({ span, runId }: { readonly span: SpanView; readonly 
       {isRunSpan(span) && span.run_id !== runId && <OtherRun id={span.run_id} />}
     </section>
   )
+}
+
+/** Names an attribute of a span for people: `gen_ai.request.model` is “Request model”. Pure. */
+export function attributeWords(name: string): string {
+  const words = name.replace(/^(?:gen_ai|flotilla)\./, '').replace(/\.name$/, '')
+  return `${words.charAt(0).toUpperCase()}${words.slice(1).replaceAll(/[._]/g, ' ')}`
 }
 
 function Call({ span }: { readonly span: SpanView }) {

@@ -5,6 +5,7 @@ import { useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { originKinds } from '@flotilla/protocol/origin'
+import type { OriginKind } from '@flotilla/protocol/origin'
 import { runStates } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatDuration, formatTokens, formatUsd } from '../../data/format.ts'
@@ -27,6 +28,18 @@ const periodEveryMs = 60_000
 /** Number of runs on one page of the list. */
 const listed = 500
 const rowHeightPx = 40
+
+/** What the work of a run comes from. */
+const originWords: Readonly<Record<OriginKind, string>> = {
+  human: 'person',
+  operator: 'operator',
+  agent: 'agent',
+  system: 'mesh',
+  cron: 'schedule',
+  heartbeat: 'heartbeat',
+  webhook: 'webhook',
+  watcher: 'folder',
+}
 
 export function RunsPage() {
   const [chosen, choose] = useChoice(['agent', 'state', 'from', 'find', 'when', 'first', 'last', 'sort'])
@@ -94,7 +107,13 @@ export function RunsPage() {
           onChange={(event) => choose('find', event.target.value)}
         />
         <Choice name="Agent" value={agent} of={agents} onChange={(value) => choose('agent', value)} />
-        <Choice name="From" value={from ?? ''} of={originKinds} onChange={(value) => choose('from', value)} />
+        <Choice
+          name="From"
+          value={from ?? ''}
+          of={originKinds}
+          words={originWords}
+          onChange={(value) => choose('from', value)}
+        />
         <Choice
           name="State"
           value={state ?? ''}
@@ -220,9 +239,9 @@ function RunList({
         <span className="only-wide">Agent</span>
         <span>Asked</span>
         <span className="only-wide">From</span>
-        <span className="only-wide">Took</span>
-        <span className="only-wide">Tokens</span>
-        <span>Cost</span>
+        <span className="only-wide right">Took</span>
+        <span className="only-wide right">Tokens</span>
+        <span className="right">Cost</span>
         <span className="only-wide">When</span>
       </div>
       <div className="list-scroll" ref={box}>
@@ -245,14 +264,14 @@ function RunList({
                   <span className="only-narrow muted">{run.agent_id} · </span>
                   {about(run)}
                 </span>
-                <span className="clip muted only-wide">{run.origin.kind}</span>
-                <span className="muted number only-wide">
+                <span className="clip muted only-wide">{originWords[run.origin.kind]}</span>
+                <span className="muted number right only-wide">
                   {run.started_at === null ? '' : formatDuration((run.ended_at ?? now) - run.started_at)}
                 </span>
-                <span className="muted number only-wide">
+                <span className="muted number right only-wide">
                   {upTo(formatTokens(run.tokens_used), run.unconfirmed_tokens)}
                 </span>
-                <span className="number">{upTo(formatUsd(run.cost_usd), run.unconfirmed_usd)}</span>
+                <span className="number right">{upTo(formatUsd(run.cost_usd), run.unconfirmed_usd)}</span>
                 <span className="muted only-wide">
                   <Ago at={run.created_at} />
                 </span>

@@ -29,8 +29,8 @@ export function Integrations() {
       <Card
         title="Webhooks"
         more={
-          <button type="button" className="button small primary" onClick={() => setMaking(!making)}>
-            {making ? 'Cancel' : 'Make a webhook'}
+          <button type="button" className="button small" onClick={() => setMaking(!making)}>
+            {making ? 'Cancel' : 'New webhook …'}
           </button>
         }
       >

@@ -7,7 +7,7 @@ import type { Secret } from '@flotilla/egress/credentials'
 import type { LlmProvider, ModelForm, ProviderRequest } from '../llm-provider.ts'
 import { createClaudeWriter } from '../formats/claude/claude-writer.ts'
 import { rewrittenBody } from './rewritten-body.ts'
-import { exchange } from './provider-exchange.ts'
+import { calledHost, exchange } from './provider-exchange.ts'
 import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'
 import { ownBlock, sealPrefix } from '../formats/translate/reasoning-details.ts'
@@ -52,7 +52,7 @@ export function createAnthropicProvider(config: AnthropicConfig): LlmProvider {
       const { betas = [] } = request
       const reply = await exchange({
         pool,
-        host: base.host,
+        host: calledHost(base, config.name),
         signal: options.signal,
         request: {
           agentId: request.agentId,

@@ -45,7 +45,7 @@ export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
         const boundField = boundFieldAt(setup.baseUrl)
         const tools = toolLimitsOf(setup)
         const isOwn = isOpenAi(setup.baseUrl)
-        const direct = createOpenAiCompatibleProvider({ ...setup, proxy, hasResponses: isOwn })
+        const direct = createOpenAiCompatibleProvider({ ...setup, proxy, name, hasResponses: isOwn })
         const { extras } = setup
         // The adapter of OpenAI itself sends thinking by the API that takes it, and removes it from other calls.
         const fitted = isOwn ? { ...extras, thinking: 'reasoning_details' as const } : extras

@@ -3,11 +3,13 @@ import type { Secret } from '@flotilla/egress/credentials'
 import { printedBody } from '../formats/json-body.ts'
 import { isForeignReasoning } from '../formats/responses/response-reasoning.ts'
 import type { LlmProvider, ModelForm, ProviderRequest } from '../llm-provider.ts'
-import { exchange } from './provider-exchange.ts'
+import { calledHost, exchange } from './provider-exchange.ts'
 import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'
 
 interface OpenAiCompatibleConfig {
+  /** The name of the provider in the settings, by which errors call it. */
+  readonly name?: string
   /** The base address with its path, as in `https://api.openai.com/v1`. */
   readonly baseUrl: string
   /** Null for servers without a key, such as local ones. */
@@ -53,7 +55,7 @@ export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): 
     complete: (request, { signal }) =>
       exchange({
         pool,
-        host: base.host,
+        host: calledHost(base, config.name),
         signal,
         request: {
           agentId: request.agentId,

@@ -16,9 +16,15 @@ const readerLeft = new Error('the client is gone')
 
 interface Exchange {
   readonly pool: ProviderPool
+  /** How errors call the provider. */
   readonly host: string
   readonly signal: AbortSignal
   readonly request: ProviderCall
+}
+
+/** Names a provider in errors as the settings do, with its host. Pure. */
+export function calledHost({ host }: URL, name = ''): string {
+  return name === '' ? host : `${name} (${host})`
 }
 
 /** Sends one request to a provider. Fulfills the contract of `llm-provider.ts`. */
