@@ -23,6 +23,7 @@ describe.skipIf(!hasBrowser)('costs of a free model in the browser', () => {
     await openWhole('/costs', 'The whole fleet')
     const spent = page.locator('.figure', { hasText: 'Spent in 30 days' })
     expect(await spent.locator('.value').textContent()).toBe('free')
+    expect(await page.getByText('By the month’s end').count()).toBe(0)
     await page.getByRole('region', { name: 'Tokens a day' }).locator('canvas').waitFor()
     const row = page.locator('tr', { hasText: 'operator' })
     expect(await row.locator('[data-label="Dollars"]').textContent()).toBe('free')

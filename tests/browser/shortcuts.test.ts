@@ -65,6 +65,14 @@ describe.skipIf(!hasBrowser)('ways to a page', () => {
     expect(await breaches()).toEqual([])
     await log.getByRole('button', { name: 'Approve …' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).waitFor()
+    await open('/fleet')
+    const card = page
+      .getByRole('listitem')
+      .filter({ has: page.getByRole('link', { name: 'operator', exact: true }) })
+    await card
+      .getByText('Waits for your approval: ')
+      .getByRole('link', { name: /tryout/ })
+      .waitFor()
     expect(faults).toEqual([])
     await context.close()
   })

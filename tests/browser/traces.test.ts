@@ -41,6 +41,8 @@ describe.skipIf(!hasBrowser)('runs in the browser', () => {
       .click()
     const details = trace.getByRole('region', { name: /^Details: asks / })
     await details.getByText('Tokens read').waitFor()
+    await details.getByText('Request model').waitFor()
+    expect(await page.title()).not.toMatch(/^Runs/)
     await details.getByRole('region', { name: 'Answer of the model' }).getByText('the needle').waitFor()
     await details.getByText('Prompt of this turn').click()
     await details

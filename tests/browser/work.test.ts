@@ -27,9 +27,9 @@ const views = [
   { name: 'blackboard', path: '/blackboard?key=output%2Freport', shows: 'From' },
   { name: 'blackboard-topics', path: '/blackboard/topics?topic=builds%2Fmain', shows: 'green' },
   { name: 'blackboard-watches', path: '/blackboard/watches', shows: 'output/**' },
-  { name: 'run-trace', path: '/runs/:run', shows: 'waits in the lane' },
+  { name: 'run-trace', path: '/runs/:run', shows: 'waits for its turn' },
   { name: 'triggers-work', path: '/triggers', shows: 'Every 5 seconds' },
-  { name: 'costs-work', path: '/costs', shows: 'By the month’s end' },
+  { name: 'costs-work', path: '/costs', shows: 'The whole fleet' },
 ] as const
 
 describe.skipIf(!hasBrowser)('work in the browser', () => {
@@ -217,7 +217,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     const names = await tree.getByRole('treeitem').allTextContents()
     for (const part of [
       /^▾?operator, run done/,
-      /waits in the lane/,
+      /waits for its turn/,
       /asks scripted\/work/,
       /uses hand_off/,
       /uses run_command/,

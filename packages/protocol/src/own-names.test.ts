@@ -15,6 +15,7 @@ it('names are as many as the bound, the newest of them, and an empty name remove
 })
 
 it('a key that is a whole number is refused, because it would count as the oldest name', () => {
-  const parse = (key: string) => ownNameChangeSchema.safeParse({ kind: 'run_filters', key, name: 'A' }).success
+  const parse = (key: string) =>
+    ownNameChangeSchema.safeParse({ kind: 'run_filters', key, name: 'A' }).success
   expect([parse('2026'), parse(''), parse('agent=2026')]).toEqual([false, false, true])
 })

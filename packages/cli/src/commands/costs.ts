@@ -89,7 +89,7 @@ const titles: Readonly<Record<CostKey, string>> = {
   hour: 'HOUR (UTC)',
 }
 
-function costTable(report: Reply<'costReport'>): string[] {
+export function costTable(report: Reply<'costReport'>): string[] {
   // Shares of money say nothing where all calls are free.
   const isFree = report.total.usd === 0
   const amountOf = isFree ? tokensOf : ({ usd }: { readonly usd: number }) => usd

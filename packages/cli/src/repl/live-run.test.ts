@@ -198,7 +198,13 @@ describe('a run shown as it happens', () => {
         yield ended({ status: 'done', text: 'Hi' })
       },
     }
-    const ask = { agentId: 'operator', message: 'Hi', idempotencyKey: 'k', clock: stillClock, eventsBeside: true }
+    const ask = {
+      agentId: 'operator',
+      message: 'Hi',
+      idempotencyKey: 'k',
+      clock: stillClock,
+      eventsBeside: true,
+    }
     await askLive(client, terminal, ask)
     expect(before).not.toContain('0 s so far')
     expect(err.text()).toBe(before)

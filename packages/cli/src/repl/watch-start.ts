@@ -11,10 +11,7 @@ const askEveryMs = 2000
 export async function watchStart(
   { client, clock }: { readonly client: MeshClient; readonly clock: Clock },
   agentId: string,
-  {
-    signal,
-    onWait,
-  }: { readonly signal: AbortSignal; readonly onWait: (reason: string | null) => void },
+  { signal, onWait }: { readonly signal: AbortSignal; readonly onWait: (reason: string | null) => void },
 ): Promise<void> {
   try {
     while (!signal.aborted) {

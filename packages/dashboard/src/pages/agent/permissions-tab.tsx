@@ -175,8 +175,13 @@ function givenFirst(left: PermissionOrigin, right: PermissionOrigin): number {
   return Number(left.from === 'none') - Number(right.from === 'none')
 }
 
+/** Names the pattern that matches everything. */
+function patternWords(pattern: unknown): string {
+  return pattern === '*' ? 'all' : String(pattern)
+}
+
 function valueWords(value: unknown): string {
-  if (Array.isArray(value)) return value.length === 0 ? 'nothing' : value.map(String).join(', ')
+  if (Array.isArray(value)) return value.length === 0 ? 'nothing' : value.map(patternWords).join(', ')
   if (value === true) return 'yes'
   if (value === false) return 'no'
   if (value === null) return 'all that are known'

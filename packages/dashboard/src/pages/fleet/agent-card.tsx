@@ -2,6 +2,7 @@ import { Menu, MenuButton, MenuItem, MenuProvider } from '@ariakit/react/menu'
 import { Link } from 'wouter'
 import type { AgentUse } from '@flotilla/protocol/kept-api'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import { useMesh, useRefusal } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
 import { Badge, Dot } from '../../design/parts.tsx'
 import { UseLines } from '../agent/use-lines.tsx'
@@ -43,6 +44,7 @@ export function AgentCard({
           )}
         </span>
       </div>
+      <WaitingApproval agentId={agent.id} />
       {agent.last_error !== null && <div className="note bad small">{agent.last_error}</div>}
       {agent.waits_for !== null && <div className="note warn small">{agent.waits_for}</div>}
       {agent.paused !== null && <div className="note warn small">Paused: {agent.paused}</div>}
@@ -61,6 +63,22 @@ export function AgentCard({
         <LifeMenu agent={agent} />
       </div>
     </>
+  )
+}
+
+/** Links to what this agent's runs wait for a person to approve. */
+function WaitingApproval({ agentId }: { readonly agentId: string }) {
+  const mayDecide = useRefusal({ call: 'pending' }) === null
+  const pending = useMesh('pending', { query: { state: 'open', limit: 200 } }, { enabled: mayDecide })
+  const [first, ...others] = (pending.data?.pending ?? []).filter(
+    ({ asked_by: by }) => by === `agent:${agentId}`,
+  )
+  if (first === undefined) return null
+  return (
+    <div className="note warn small">
+      Waits for your approval: <Link href={`/approvals/${first.id}`}>{first.summary}</Link>
+      {others.length > 0 && ` and ${others.length} more`}
+    </div>
   )
 }
 
