@@ -44,7 +44,7 @@ const listedMax = 10
  * after the words in `listed`, such as “the agents are”. Pure.
  */
 export function hintOfName(name: string, known: readonly string[], listed: string): string {
-  if (known.length === 0) return 'there are none'
+  if (known.length === 0) return 'none exist yet'
   const near = nearestName(name, known)
   if (near !== null) return `did you mean ${near}?`
   const more = known.length > listedMax ? ` and ${known.length - listedMax} more` : ''

@@ -46,9 +46,9 @@ describe('a waterfall', () => {
       }),
     )
     expect(lines).toEqual([
-      `invoke_agent a       ${'█'.repeat(47)}       1.0 s  done`,
-      `  waits for its turn ${'·'.repeat(12)}${' '.repeat(35)}      250 ms`,
-      `  chat m/x           ${' '.repeat(23)}${'█'.repeat(24)}      500 ms  10 → 2 tokens, $0.50`,
+      `invoke_agent a        ${'█'.repeat(46)}       1.0 s  done`,
+      `  waits for its turn  ${'·'.repeat(12)}${' '.repeat(34)}      250 ms`,
+      `  chat m/x            ${' '.repeat(23)}${'█'.repeat(23)}      500 ms  10 → 2 tokens, $0.50`,
     ])
   })
 

@@ -79,7 +79,7 @@ export function Settled({ approvals }: { readonly approvals: readonly ApprovalVi
               {one.detail !== '' && <div className="small muted">{one.detail}</div>}
             </td>
             <td data-label="Asked by">{formatActor(one.asked_by)}</td>
-            <td data-label="Decided by">{one.resolved_by ?? '—'}</td>
+            <td data-label="Decided by">{one.resolved_by === null ? '—' : formatActor(one.resolved_by)}</td>
             <td className="muted">{one.resolved_at !== null && <Ago at={one.resolved_at} />}</td>
           </tr>
         ))}

@@ -81,7 +81,7 @@ describe('refused changes of people', () => {
   test('an unknown person is reported with a bounded part of the name', async () => {
     const { manage } = aFleet()
     const name = 'x'.repeat(peopleLimits.nameMaxChars)
-    const detail = `there is no person ${name}; there are none`
+    const detail = `there is no person ${name}; none exist yet`
     await expect(manage.rotate(owner, `${name}yz`)).rejects.toEqual(refused('not-found', detail))
   })
 
