@@ -33,7 +33,7 @@ export function PolicyPage() {
     <div className="page">
       <PageHead title="Policy">
         {policy.data && (
-          <Badge tone={broken === null ? 'ok' : 'bad'}>
+          <Badge tone={broken === null ? (policy.data.rules.length > 0 ? 'ok' : 'neutral') : 'bad'}>
             {broken === null ? formatCount(policy.data.rules.length, 'rule') : 'invalid'}
           </Badge>
         )}

@@ -186,12 +186,11 @@ function createQueries(
     requestersOf: (runId) => requestersOf(rows, runId),
     waitsOf: (runId) => tasks.openChildren(runId),
     view: (run) =>
-      runView(
-        run,
-        run.state === 'waiting' ? tasks.openChildren(run.id) : [],
-        rows.steers.ofRun(run.id).map(steerView),
-        isTerminal(run.state) ? workEvents.openUsageOfRun.ask(run.id) : [],
-      ),
+      runView(run, {
+        waitingOn: run.state === 'waiting' ? tasks.openChildren(run.id) : [],
+        steers: rows.steers.ofRun(run.id).map(steerView),
+        open: isTerminal(run.state) ? workEvents.openUsageOfRun.ask(run.id) : [],
+      }),
   }
 }
 

@@ -8,9 +8,15 @@ import type { RunRecord } from './run-record.ts'
  */
 export function runView(
   run: RunRecord,
-  waitingOn: readonly string[],
-  steers: readonly SteerView[],
-  open: readonly { readonly tokens: number; readonly usd: number }[],
+  {
+    waitingOn,
+    steers,
+    open,
+  }: {
+    readonly waitingOn: readonly string[]
+    readonly steers: readonly SteerView[]
+    readonly open: readonly { readonly tokens: number; readonly usd: number }[]
+  },
 ): RunView {
   const tokens = open.reduce((sum, one) => sum + one.tokens, 0)
   const usd = open.reduce((sum, one) => sum + one.usd, 0)
