@@ -140,7 +140,9 @@ async function list(context: CommandContext, line: CommandLine): Promise<void> {
     signal,
   })
   terminal.printJson(reply)
-  terminal.print(...(reply.tasks.length === 0 ? ['No tasks yet.'] : taskRows(reply.tasks)))
+  const isFiltered = [agent, project, state].some((filter) => filter !== undefined)
+  const none = isFiltered ? 'No task matches these options.' : 'No tasks yet.'
+  terminal.print(...(reply.tasks.length === 0 ? [none] : taskRows(reply.tasks)))
 }
 
 async function show(context: CommandContext, line: CommandLine): Promise<void> {

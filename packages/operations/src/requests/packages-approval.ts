@@ -87,7 +87,9 @@ export function packagesApproval(deps: {
           of.registries.length === 0
             ? 'This home has a lock of these packages already, which is used as it is.'
             : `Chosen from the registries that this machine uses: ${of.registries.join(', ')}.`,
-          `The lock, with SHA-256 ${of.lock_sha256}, changes ${files.length} files of the image (${megabytes(of.download_bytes)} to download):`,
+          files.length === 0
+            ? `The lock, with SHA-256 ${of.lock_sha256}, changes no files of the image.`
+            : `The lock, with SHA-256 ${of.lock_sha256}, changes ${files.length} files of the image (${megabytes(of.download_bytes)} to download):`,
           ...files,
           `Their install scripts run in a container of the build without a network. Programs of ${agentId} can run everything in the packages, with the rights of the agent.`,
           `The image is built now; ${agentId} uses it from its next run on, and work in progress is not interrupted.`,
