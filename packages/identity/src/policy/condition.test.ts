@@ -111,6 +111,15 @@ describe('a condition', () => {
     expect(holds(text)).toMatch(/^Exceeded max/)
   })
 
+  test.each([
+    Array.from({ length: 9 }, (_none, at) => `path.contains("a${at}")`).join(' && '),
+    '(host == "a" && path == "b" && tool == "c") || (host == "d" && path == "e" && tool == "f")',
+    '(host == "a" && path == "b" && tool == "c") ? (path == "d" && host == "e") : (host == "f" && path == "g")',
+  ])('%s is found by at most six lists', (text) => {
+    const compiled = compileCondition(text)
+    expect('keys' in compiled && compiled.keys).toHaveLength(6)
+  })
+
   test('names the variables that it uses', () => {
     const condition = compileCondition('host == "a" || (usd > 1.0 && "b" in credentials)')
     expect('variables' in condition && condition.variables).toEqual(['host', 'usd', 'credentials'])

@@ -56,7 +56,6 @@ const encodedCharacter =
 
 /** Decodes each character by itself, because an invalid sequence must not hide the characters beside it. */
 function decodedOnce(path: string): string {
-  if (!path.includes('%')) return path
   return path.replace(encodedCharacter, (sequence) => {
     try {
       return decodeURIComponent(sequence)

@@ -302,6 +302,17 @@ describe('the index of rules', () => {
       () => ({ when: '"x" in origins && host == "zz"', verdict: 'allow' }),
       { origins: null },
     ],
+    ...(['contract', 'payees', 'call', 'channels'] as const).map(
+      (name): [string, () => Part, Partial<Effect>] => [
+        `hidden value of ${name} beside a text`,
+        () => ({
+          when: `${['payees', 'channels'].includes(name) ? `"x" in ${name}` : `${name} == "x"`} && host == "zz"`,
+          verdict: 'allow',
+        }),
+        { [name]: null },
+      ],
+    ),
+    ['hidden method in no list', () => ({ when: 'method in []', verdict: 'allow' }), { method: null }],
     ['negation', () => ({ when: '!(path.contains("v1"))' }), {}],
     ['part that is no ASCII', () => ({ when: 'path.contains("é")' }), {}],
     ['part that ends with other letters', () => ({ when: 'path.contains("zé")' }), {}],
