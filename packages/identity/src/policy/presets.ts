@@ -63,11 +63,12 @@ const presets: Readonly<Record<Exclude<PresetName, 'mcp'>, Preset>> = {
         excepts: ['git-host/writes'],
       },
       {
-        // The API of a host commits, merges and deletes as well.
+        // The API of a host commits, merges and deletes as well. A push is left to the rule "push", so that an exception
+        // from that rule allows it.
         name: 'writes',
         verdict: 'ask',
         match: {},
-        when: isWrite,
+        when: `${isWrite} && !(method == "POST" && path.endsWith("/git-receive-pack") && ${isNoApi})`,
         reason: 'A write may change the repository.',
       },
     ],

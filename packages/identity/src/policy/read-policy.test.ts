@@ -144,6 +144,8 @@ describe('presets', () => {
   }
   const git = 'rules:\n  - preset: git-host\n'
   const repository = 'https://github.com/a/b.git'
+  const pushes =
+    "  - { name: pushes, match: { path: '**/git-receive-pack' }, verdict: allow, excepts: git-host/push }\n"
 
   test.each([
     [git, { url: `${repository}/git-upload-pack`, method: 'POST' }, 'allow git-host/clone'],
@@ -181,6 +183,16 @@ describe('presets', () => {
       'ask git-host/writes',
     ],
     [git, { url: `${repository}/git-receive-pack`, method: 'POST' }, 'ask git-host/push'],
+    // What "Always" writes for a push takes back the one rule that asks.
+    [`${git}${pushes}`, { url: `${repository}/git-receive-pack`, method: 'POST' }, 'allow pushes'],
+    ...(
+      [
+        ['PUT', `${repository}/git-receive-pack`],
+        ['POST', 'https://api.github.com/a/git-receive-pack'],
+        ['POST', 'https://codeberg.org/api/v1/repos/o/r/contents/a/git-receive-pack'],
+        ['POST', 'https://codeberg.org/%61pi/v1/repos/o/r/contents/a/git-receive-pack'],
+      ] as const
+    ).map(([method, url]) => [`${git}${pushes}`, { url, method }, 'ask git-host/writes'] as const),
     // A tunnel hides what is sent, so it may be a push.
     [git, { url: repository, tool: 'connect' }, 'ask git-host/push'],
     [git, { url: 'https://example.org/a/git-receive-pack', method: 'POST' }, 'allow null'],

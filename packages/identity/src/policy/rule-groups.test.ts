@@ -73,6 +73,19 @@ describe('rules that share a part', () => {
     expect(left(parts)).toEqual([['r1', 'r3']])
   })
 
+  test('that bound several numbers are found by the limits of each, from eight rules on', () => {
+    const within = (count: number) =>
+      Array.from({ length: count }, (_none, at) => ({
+        when: `path.size() > ${count - at} && usd > ${at}.0 && usd < 9.0`,
+      }))
+    const path = (length: number) => `/${'x'.repeat(length - 1)}`
+    expect(left(within(8), { usd: 2.5, path: path(20) })).toEqual([['r0', 'r1', 'r2']])
+    expect(left(within(8), { usd: 8, path: path(3) })).toEqual([['r7', 'r6', 'r5']])
+    expect(left(within(8), { usd: 20, path: path(20) })).toEqual([])
+    expect(left(within(8), { path: path(20) })).toEqual([])
+    expect(left(within(7), { usd: 2.5, path: path(20) })[0]).toHaveLength(7)
+  })
+
   test('share nothing by writing a part twice in one rule', () => {
     expect(left([{ when: 'method == "PUT" && method == "PUT"' }])).toEqual([['r0']])
   })
