@@ -54,6 +54,12 @@ test.each([
     '+_method=POST',
     '%5Bmethod=POST',
     '_method%00x=POST',
+    // Salesforce, Google and Facebook document these.
+    '_HttpMethod=POST',
+    '$httpMethod=POST',
+    '%24httpMethod=POST',
+    'method=post',
+    'httpMethod=POST',
   ].map(
     (query) => [`a method that ${query} replaces`, 'GET', `/repo/git-receive-pack?${query}`, []] as const,
   ),
@@ -81,6 +87,8 @@ test.each([
   ['a slash that is encoded twice', 'GET', '/public/..%252fadmin/users', []],
   ['a slash that is encoded', 'GET', '/public/..%2Fadmin%2fusers', []],
   ['letters that are encoded three times', 'GET', '/%252561dmin/users', []],
+  ['a letter in the notation of IIS', 'GET', '/%u0061dmin/users', []],
+  ['dots in the notation of IIS', 'GET', '/public/%U002e%u002E%u002fadmin/users', []],
   ['parameters of a segment', 'GET', '/a/..;/admin/users', []],
   ['another case', 'GET', '/Admin/users', []],
   ['a path that a header may replace', 'GET', '/public', ['X-Original-URL', '/admin/users']],
@@ -95,6 +103,8 @@ test.each([
 test.each([
   ['a clone', 'POST', '/repo/git-upload-pack', []],
   ['a deletion without the credential', 'DELETE', '/repo', []],
+  ['a parameter that names a method of an API', 'GET', '/repo/git-receive-pack?method=photos.list', []],
+  ['a parameter with the name of no method', 'GET', '/repo/git-receive-pack?payment_method=POST', []],
 ] as const)('an inspected request is sent: %s', async (...[, method, path, headers]) => {
   const turn = await aTurn(method, path)
   expect(turn.fill(headers)).toEqual({

@@ -19,11 +19,25 @@ export function decidedRequest(
 
 const methodHeader = /^x-(?:http-)?(?:method|verb)(?:-override)?$/i
 
-/** Frameworks take the method from a parameter of this name, or from one with the name of the header. */
+/**
+ * Frameworks and the APIs of Salesforce and Google take the method from a parameter with one of these names, or with that
+ * of the header.
+ */
+const methodParameter = /^[_$](?:http)?method$/i
+/** Facebook takes it from this one, which elsewhere names something else, so its value must be a method. */
+const plainParameter = /^(?:http)?method$/i
+const method = /^(?:get|head|post|put|patch|delete|options)$/i
+
 function namesMethod(query: string): boolean {
   if (!/method|verb|%/i.test(query)) return false
-  const names = [...new URLSearchParams(query.replaceAll(';', '&')).keys()].map(phpName)
-  return names.some((name) => /^_method$/i.test(name) || methodHeader.test(name.replaceAll('_', '-')))
+  return [...new URLSearchParams(query.replaceAll(';', '&'))].some(([given, value]) => {
+    const name = phpName(given)
+    return (
+      methodParameter.test(name) ||
+      methodHeader.test(name.replaceAll('_', '-')) ||
+      (plainParameter.test(name) && method.test(value.trim()))
+    )
+  })
 }
 
 /**

@@ -13,6 +13,9 @@ describe('the readings of a path', () => {
     ['/%C3%A9', ['/%C3%A9', '/é']],
     ['/%E2%82%AC', ['/%E2%82%AC', '/€']],
     ['/%f0%9f%98%80', ['/%f0%9f%98%80', '/😀']],
+    // IIS reads these.
+    ['/%u0061/%U20AC', ['/%u0061/%U20AC', '/a/€']],
+    ['/%u006/a', ['/%u006/a']],
     // An invalid sequence hides no valid one.
     ['/%c0%af%61', ['/%c0%af%61', '/%c0%afa']],
     ['/%e0%80%af%61', ['/%e0%80%af%61', '/%e0%80%afa']],

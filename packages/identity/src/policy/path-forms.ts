@@ -50,13 +50,14 @@ function withoutFinalSlashes(path: string): string {
   return path.slice(0, end)
 }
 
-/** One percent-encoded character in UTF-8, of one byte to four. */
+/** One percent-encoded character in UTF-8, of one byte to four, or in the notation of IIS. */
 const encodedCharacter =
-  /%[0-7][0-9a-f]|%[cd][0-9a-f]%[89ab][0-9a-f]|%e[0-9a-f](?:%[89ab][0-9a-f]){2}|%f[0-7](?:%[89ab][0-9a-f]){3}/gi
+  /%u[0-9a-f]{4}|%[0-7][0-9a-f]|%[cd][0-9a-f]%[89ab][0-9a-f]|%e[0-9a-f](?:%[89ab][0-9a-f]){2}|%f[0-7](?:%[89ab][0-9a-f]){3}/gi
 
 /** Decodes each character by itself, because an invalid sequence must not hide the characters beside it. */
 function decodedOnce(path: string): string {
   return path.replace(encodedCharacter, (sequence) => {
+    if (/^%u/i.test(sequence)) return String.fromCharCode(Number.parseInt(sequence.slice(2), 16))
     try {
       return decodeURIComponent(sequence)
     } catch {
