@@ -36,13 +36,23 @@ export function toolsCalledBy(message: unknown): readonly (string | null)[] {
 }
 
 function toolOf(message: unknown): readonly (string | null)[] {
-  if (!isJsonObject(message)) return [null]
+  if (!isJsonObject(message) || hasOtherSpelling(message, ['method', 'params'])) return [null]
   const { method, params } = message
   // An answer to a request of the server has no method.
   if (method === undefined) return []
   if (typeof method !== 'string') return [null]
   if (readingMethods.has(method) || method.startsWith('notifications/')) return []
-  if (method !== 'tools/call' || !isJsonObject(params)) return [null]
+  if (method !== 'tools/call' || !isJsonObject(params) || hasOtherSpelling(params, ['name'])) return [null]
   const { name } = params
   return [typeof name === 'string' ? name : null]
+}
+
+/**
+ * Whether a member differs from one of these names in case only. Some servers, such as those in Go, read such a member in
+ * place of the one that was decided.
+ */
+function hasOtherSpelling(object: object, names: readonly string[]): boolean {
+  return Object.keys(object).some(
+    (key) => !names.includes(key) && names.includes(key.toUpperCase().toLowerCase()),
+  )
 }

@@ -30,6 +30,13 @@ describe('the tools that a message to an MCP server calls', () => {
     [{ jsonrpc: '2.0', id: 1, method: 'tasks/update', params: { taskId: 't' } }, [null]],
     [{ jsonrpc: '2.0', id: 1, method: 'tools/callMore' }, [null]],
     [{ jsonrpc: '2.0', id: 1, method: ['tools/call'] }, [null]],
+    // Some servers read the names of members in any case, and of two such members the last one.
+    [{ jsonrpc: '2.0', id: 1, method: 'tools/list', Method: 'tools/call', params: { name: 'a' } }, [null]],
+    [{ jsonrpc: '2.0', id: 1, METHOD: 'tools/call', params: { name: 'a' } }, [null]],
+    [{ ...call('a'), Params: { name: 'b' } }, [null]],
+    [{ ...call('a'), 'param\u017f': { name: 'b' } }, [null]],
+    [{ ...call('a'), params: { name: 'a', Name: 'b', arguments: {} } }, [null]],
+    [{ ...call('a'), params: { name: 'a', arguments: { Name: 'b', Method: 'c' } } }, ['a']],
     [[], []],
     ['text', [null]],
     [[[call('a')]], [null]],
