@@ -275,10 +275,9 @@ function plain(value: unknown): Value {
 }
 
 function sizeOf([value]: readonly Value[]): number {
-  if (Array.isArray(value)) return value.length
-  // The language counts characters, and not the halves of pairs.
+  // The language counts the characters of a text, and not the halves of pairs.
   let count = 0
-  for (const _character of value as string) count += 1
+  for (const _part of value as string | readonly Value[]) count += 1
   return count
 }
 

@@ -240,6 +240,12 @@ describe('the index of rules', () => {
     expect(index.first(asked)?.order).toBe(expected[0])
   })
 
+  test('finds the rules that compare the order of texts', () => {
+    const { index } = indexOf((at) => ({ when: `host >= "h${10 + at}"` }), createSharing())
+    const asked = askedEffect({ ...full, host: 'h13' })
+    expect(index.all(asked).map(({ order }) => order)).toEqual([0, 1, 2, 3])
+  })
+
   test('tests no rule with a number that does not apply, and each of fewer rules', () => {
     const amounts = (at: number) => ({ when: `usd > ${at}.0` })
     const { index, tested } = indexOf(amounts, createSharing())
