@@ -144,8 +144,7 @@ describe('presets', () => {
   }
   const git = 'rules:\n  - preset: git-host\n'
   const repository = 'https://github.com/a/b.git'
-  const pushes =
-    "  - { name: pushes, match: { path: '**/git-receive-pack' }, verdict: allow, excepts: git-host/push }\n"
+  const pushes = "  - { name: pushes, match: { host: '*' }, verdict: allow, excepts: git-host/push }\n"
 
   test.each([
     [git, { url: `${repository}/git-upload-pack`, method: 'POST' }, 'allow git-host/clone'],
