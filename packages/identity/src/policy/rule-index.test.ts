@@ -203,6 +203,21 @@ describe('the index of rules', () => {
     expect(new Set(tested)).toEqual(new Set(['r7']))
   })
 
+  test.each<[Match, Partial<Effect>]>([
+    [{ mcp_server: ['n#'] }, { mcpServer: 'n17' }],
+    [{ credential: ['n#'] }, { credentials: ['n17'] }],
+    [{ chain: ['n#'] }, { chain: 'n17' }],
+    [{ project: ['n#'] }, { project: 'n17' }],
+    [{ agent: ['n#'] }, { agent: 'n17' }],
+    [{ tool: ['n#'] }, { tool: 'n17' }],
+    [{ path: ['**/n#'] }, { path: '/x/n17' }],
+  ])('by the whole name in %j tests no rule about a part of the name', (match, more) => {
+    const numbered = (at: number): Match => JSON.parse(JSON.stringify(match).replace('#', `${at}`)) as Match
+    const { index, tested } = indexOf((at) => ({ match: numbered(at) }))
+    expect(index.first(askedEffect({ ...full, ...more }))?.name).toBe('r17')
+    expect(tested).toEqual(['r17'])
+  })
+
   test.each<[string, (at: number) => Part, Partial<Effect>]>([
     ['condition on a server', (at) => ({ when: `mcp_server == "s${at}"` }), { mcpTool: null }],
     ['part of an absent host', (at) => ({ when: `host.contains("s${at}")` }), { host: undefined as never }],
