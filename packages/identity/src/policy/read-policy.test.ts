@@ -288,11 +288,14 @@ describe('presets', () => {
       { url: 'https://files.slack.com/upload/v1/x', method: 'POST' },
       'ask slack/writes',
     ],
-    [
-      'rules:\n  - preset: slack',
-      { url: 'https://hooks.slack.com/services/T/B/x', method: 'POST' },
-      'ask slack/writes',
-    ],
+    ...['services', 'workflows', 'triggers'].map(
+      (kind) =>
+        [
+          'rules:\n  - preset: slack',
+          { url: `https://hooks.slack.com/${kind}/T/B/x`, method: 'POST' },
+          'ask slack/writes',
+        ] as const,
+    ),
     [
       'rules:\n  - preset: payments-api',
       { url: 'https://files.stripe.com/v1/files', method: 'POST' },
