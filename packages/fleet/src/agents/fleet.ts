@@ -86,11 +86,9 @@ export function createFleet(deps: FleetDeps): Fleet {
   const starts = createAgentStarts(context, meter)
   const shared = { ...deps, context, starts, meter }
   deps.fleetEvents.agentDeleted.subscribe((agentId) => {
-    sandboxes.lastUsed.delete(agentId)
-    sandboxes.placed.delete(agentId)
-    sandboxes.startedPackages.delete(agentId)
-    sandboxes.startedSizes.delete(agentId)
-    sandboxes.links.forget(agentId)
+    const { links, connect: _connect, endpoint: _endpoint, ...known } = sandboxes
+    links.forget(agentId)
+    for (const byAgent of Object.values(known)) byAgent.delete(agentId)
   })
   return {
     registry: createAgentRegistry(context, deps),

@@ -42,7 +42,7 @@ export function createNotice<Fact>(onError: (error: unknown, fact: Fact) => void
  */
 export interface AwaitedEvent<Fact> {
   subscribe(listener: (fact: Fact) => Promise<void>): void
-  /** Rejects with the error of the first listener that fails; later listeners are not called. */
+  /** Rejects with the error of the first listener that fails. Only a notice calls later listeners then. */
   publish(fact: Fact): Promise<void>
 }
 
@@ -52,6 +52,28 @@ export function createAwaitedEvent<Fact>(): AwaitedEvent<Fact> {
     subscribe: (listener) => void listeners.push(listener),
     publish: async (fact) => {
       for (const listener of listeners) await listener(fact)
+    },
+  }
+}
+
+/**
+ * An awaited event of something that has happened and cannot be undone: every listener is called, also after one that
+ * failed. `publish` then rejects with the first error.
+ */
+export function createAwaitedNotice<Fact>(): AwaitedEvent<Fact> {
+  const listeners: ((fact: Fact) => Promise<void>)[] = []
+  return {
+    subscribe: (listener) => void listeners.push(listener),
+    publish: async (fact) => {
+      const failures: unknown[] = []
+      for (const listener of listeners) {
+        try {
+          await listener(fact)
+        } catch (error) {
+          failures.push(error)
+        }
+      }
+      if (failures.length > 0) throw failures[0]
     },
   }
 }

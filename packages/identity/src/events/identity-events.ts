@@ -1,4 +1,4 @@
-import { createAwaitedEvent, createDomainEvent, createQuestion } from '@flotilla/foundation/events'
+import { createAwaitedNotice, createDomainEvent, createQuestion } from '@flotilla/foundation/events'
 import type { AwaitedEvent, DomainEvent, Question } from '@flotilla/foundation/events'
 import { spawnedPrefix } from '@flotilla/protocol/ids'
 import type { Action, Caller, HumanCaller, Membership } from '../access/index.ts'
@@ -31,7 +31,7 @@ export interface IdentityKernel extends Kernel {
 
 export function createIdentityEvents(): IdentityEvents {
   return {
-    personLeft: createAwaitedEvent(),
+    personLeft: createAwaitedNotice(),
     callDenied: createDomainEvent(),
     makersOf: createQuestion(),
     projectOf: createQuestion(),

@@ -87,6 +87,15 @@ test('an agent that waited starts once another has stopped, and people see what 
   await expect(start('a')).rejects.toMatchObject({ code: 'machine-full' })
 })
 
+test('an agent created again after its deletion does not wait for what its predecessor waited for', async () => {
+  const { start } = await aSizedFleet({ a: { memory_mb: 3000 }, b: { memory_mb: 2000 } })
+  await start('a')
+  await expect(start('b')).rejects.toMatchObject({ code: 'machine-full' })
+  await harness.fleet.admin.delete(owner, 'b')
+  await harness.fleet.admin.create(owner, { id: 'b', role: 'does work' })
+  expect(waitOf(harness.fleet, 'b')).toBe(null)
+})
+
 test('the sum is checked at its edge', async () => {
   const { start } = await aSizedFleet({
     a: { memory_mb: 2048 },
