@@ -1,7 +1,7 @@
 import { Agent as PlainAgent } from 'node:http'
 import type { AgentOptions } from 'node:http'
 import { Agent as TlsAgent } from 'node:https'
-import type { Duplex } from 'node:stream'
+import { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import type { ConnectionOptions } from 'node:tls'
 import type { buildConnector } from 'undici'
@@ -14,8 +14,17 @@ export interface OutboundProxies {
   readonly of: (url: URL) => TunnelProxy | null
 }
 
+/** The message of the error of an attempt that was cancelled. */
+const cancelled = 'the connection is no longer needed'
+
 /** undici's options of a connection: `host` includes the port if the address has one. */
 type ConnectTarget = buildConnector.Options
+
+/**
+ * A connector for undici that returns a function which cancels the attempt; the callback then gets an error. The
+ * function may be called until the callback was.
+ */
+export type CancellableConnector = (target: ConnectTarget, callback: buildConnector.Callback) => () => void
 
 /**
  * A connector for undici that uses a proxy if the rules require it, and `direct` otherwise. It always requests a
@@ -27,17 +36,29 @@ export function connectorThrough(
   direct: buildConnector.connector,
   /** The address to request from the proxy; the host of the URL by default. */
   addressOf: (target: ConnectTarget) => string = ({ hostname }) => hostname,
-): buildConnector.connector {
+): CancellableConnector {
   return (target, callback) => {
     const isTls = target.protocol === 'https:'
     const proxy = of(new URL(`${target.protocol}//${target.host ?? target.hostname}`))
-    if (proxy === null) return direct(target, callback)
+    if (proxy === null) return canceller(direct(target, callback))
     const port = Number(target.port) || (isTls ? 443 : 80)
-    openTunnel({ proxy, host: bare(addressOf(target)), port }, (error, socket) => {
+    const closeTunnel = openTunnel({ proxy, host: bare(addressOf(target)), port }, (error, socket) => {
       if (socket === null) callback(error ?? new Error('the proxy gave no connection'), null)
-      else if (isTls) direct({ ...target, httpSocket: socket }, callback)
+      else if (isTls) cancel = canceller(direct({ ...target, httpSocket: socket }, callback))
       else callback(null, socket)
     })
+    let cancel = () => {
+      closeTunnel()
+      callback(new Error(cancelled), null)
+    }
+    return () => cancel()
+  }
+}
+
+/** undici's own connectors return their socket, which their type does not say. */
+function canceller(attempt: unknown): () => void {
+  return () => {
+    if (attempt instanceof Duplex) attempt.destroy(new Error(cancelled))
   }
 }
 

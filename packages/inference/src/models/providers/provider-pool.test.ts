@@ -190,32 +190,48 @@ describe('connections to a provider', () => {
     expect(sockets).toHaveLength(1)
   })
 
-  test('the place of a call that has left is free once opening its connection took too long', async () => {
-    const opened: Socket[] = []
-    const server = createServer((socket) => opened.push(socket.on('error', () => {}).resume()))
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    // It never completes the TLS handshake, so each connection stays pending.
-    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
-    const pool = openProviderPool(`https://${host}`, { connectMs: 50 })
-    onTestFinished(async () => {
-      await pool.destroy()
-      server.close()
-    })
-    const request = { agentId: 'ada', method: 'GET' as const, path: '/', headers: {}, body: null }
-    const leaving = new AbortController()
-    const left = Array.from({ length: ofOneAgent }, () =>
-      exchange({ pool, host, signal: leaving.signal, request }).catch(() => 'left'),
-    )
-    // All connections are opened at the same time.
-    await expect.poll(() => opened.length).toBe(ofOneAgent)
-    leaving.abort(new Error('enough'))
-    expect(new Set(await Promise.all(left))).toEqual(new Set(['left']))
-    const { signal } = new AbortController()
-    await expect(exchange({ pool, host, signal, request })).rejects.toMatchObject({
-      code: 'provider-unreachable',
-    })
-    await expect.poll(() => opened.every((socket) => socket.destroyed)).toBe(true)
-  })
+  test.each([
+    ['a server that never ends the TLS handshake', 'https', null],
+    ['a proxy that never answers', 'http', 'proxy'],
+  ] as const)(
+    'a call that is cancelled while its connection opens frees its place at once, with %s',
+    async (_at, scheme, through) => {
+      const opened: Socket[] = []
+      const server = createServer((socket) => opened.push(socket.on('error', () => {}).resume()))
+      await once(server.listen(0, '127.0.0.1'), 'listening')
+      const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+      const { port } = server.address() as AddressInfo
+      const proxy = {
+        protocol: 'http:',
+        host: '127.0.0.1',
+        port,
+        shown: host,
+        authorization: () => null,
+      } as const
+      const pool = openProviderPool(`${scheme}://${host}`, {}, through === null ? null : proxy)
+      onTestFinished(async () => {
+        await pool.destroy()
+        server.close()
+      })
+      const request = { agentId: 'ada', method: 'GET' as const, path: '/', headers: {}, body: null }
+      const leaving = new AbortController()
+      const left = Array.from({ length: ofOneAgent }, () =>
+        exchange({ pool, host, signal: leaving.signal, request }).catch(() => 'left'),
+      )
+      // All connections are opened at the same time.
+      await expect.poll(() => opened.length).toBe(ofOneAgent)
+      const staying = new AbortController()
+      const next = exchange({ pool, host, signal: staying.signal, request }).catch(() => 'left')
+      leaving.abort(new Error('enough'))
+      expect(new Set(await Promise.all(left))).toEqual(new Set(['left']))
+      // Long before the attempts would end by themselves, after 10 s or 30 s.
+      const soon = { timeout: 5000 }
+      await expect.poll(() => opened.length, soon).toBe(ofOneAgent + 1)
+      await expect.poll(() => opened.filter((socket) => !socket.destroyed).length, soon).toBe(1)
+      staying.abort(new Error('enough'))
+      expect(await next).toBe('left')
+    },
+  )
 
   test('a request sent without an answer is distinguished from a request that was never sent', async () => {
     const { ask, pool } = await aFarEnd((socket) => socket.destroy())

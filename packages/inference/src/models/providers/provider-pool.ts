@@ -2,8 +2,8 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { Readable } from 'node:stream'
 import { agentShareLimits, createFairShare } from '@flotilla/foundation/intake'
 import { connectorThrough } from '@flotilla/foundation/platform'
-import type { TunnelProxy } from '@flotilla/foundation/platform'
-import { buildConnector, Pool } from 'undici'
+import type { CancellableConnector, TunnelProxy } from '@flotilla/foundation/platform'
+import { buildConnector, Client, Pool } from 'undici'
 import type { Dispatcher } from 'undici'
 import { answerHandler } from './provider-answer.ts'
 import type { Answering } from './provider-answer.ts'
@@ -52,7 +52,7 @@ export interface ProviderCall {
 export interface ProviderPool {
   /**
    * Sends the call on a free connection and notifies `answering`. Returns a function that withdraws an unsent
-   * call.
+   * call, and its connection if that is still being opened.
    */
   dispatch(call: ProviderCall, answering: Answering): () => void
   /** Closes all open connections. */
@@ -69,8 +69,14 @@ export function openProviderPool(
   proxy: TunnelProxy | null = null,
 ): ProviderPool {
   const { connectMs, headersMs, bodyIdleMs, answerMs } = { ...providerTimeouts, ...timeouts }
+  const connect = connectorThrough(
+    { of: () => proxy },
+    buildConnector({ timeout: connectMs, allowH2: false }),
+  )
+  const cancelOf = new WeakMap<Dispatcher.DispatchHandler, () => void>()
   const connections = new Pool(origin, {
-    connect: connectorThrough({ of: () => proxy }, buildConnector({ timeout: connectMs, allowH2: false })),
+    connect,
+    factory: (at, options) => openClient(at, { options, connect, cancelOf }),
     connections: null,
     pipelining: 1,
     // While undici does not know whether a server speaks HTTP/2, it opens one connection at a time.
@@ -83,6 +89,7 @@ export function openProviderPool(
     keepAliveTimeoutThreshold: keepAliveMarginMs,
   })
   const waiting: Waiting[] = []
+  const handlers = new WeakMap<Answering, Dispatcher.DispatchHandler>()
   const share = createFairShare(agentShareLimits.providerConnections)
   let isClosed = false
 
@@ -95,13 +102,25 @@ export function openProviderPool(
       one.answering.onError(new Error(`${waitingMax} calls already wait for a connection to this provider`))
   }
 
+  function withdraw(answering: Answering): void {
+    const at = waiting.findIndex((one) => one.answering === answering)
+    if (at !== -1) waiting.splice(at, 1)
+    const handler = handlers.get(answering)
+    if (handler) cancelOf.get(handler)?.()
+  }
+
   /**
    * Sends a call that its agent's share already counts, after pending events: undici lends a connection again only
    * then, and would open another one before.
    */
   function carry({ agentId, request, answering }: Waiting): void {
     const over = () => queueMicrotask(() => giveBack(agentId))
-    setImmediate(() => connections.dispatch(request, answerHandler({ answering, answerMs, over })))
+    const handler = answerHandler({ answering, answerMs, over })
+    handlers.set(answering, handler)
+    setImmediate(() => {
+      if (answering.isWanted()) connections.dispatch(request, handler)
+      else over()
+    })
   }
 
   function giveBack(agentId: string): void {
@@ -130,10 +149,7 @@ export function openProviderPool(
       } catch (error) {
         answering.onError(error as Error)
       }
-      return () => {
-        const at = waiting.findIndex((one) => one.answering === answering)
-        if (at !== -1) waiting.splice(at, 1)
-      }
+      return () => withdraw(answering)
     },
     async destroy() {
       isClosed = true
@@ -141,6 +157,38 @@ export function openProviderPool(
       await connections.destroy()
     },
   }
+}
+
+/**
+ * A connection that carries one call at a time. While it is being opened, `cancelOf` has the function that cancels the
+ * attempt for its call: undici itself tells nothing to a call before its connection is open.
+ */
+function openClient(
+  origin: URL,
+  parts: {
+    readonly options: object
+    readonly connect: CancellableConnector
+    readonly cancelOf: WeakMap<Dispatcher.DispatchHandler, () => void>
+  },
+): Client {
+  const { options, connect, cancelOf } = parts
+  let cancel: (() => void) | null = null
+  const client = new Client(origin, {
+    ...options,
+    connect: (target, callback) => {
+      const done: typeof callback = (...result) => {
+        cancel = null
+        callback(...result)
+      }
+      cancel = connect(target, done)
+    },
+  })
+  const dispatch = client.dispatch.bind(client)
+  client.dispatch = (request, handler) => {
+    cancelOf.set(handler, () => cancel?.())
+    return dispatch(request, handler)
+  }
+  return client
 }
 
 interface Waiting {
