@@ -1,3 +1,4 @@
+import * as chat from './oddity.ts'
 import { one, plain, two } from './oddity.ts'
 import {
   added,
@@ -217,15 +218,43 @@ export const inventedItems: readonly NativeOddity[] = [
     created + said + completed({ usage: { prompt_tokens: 10, completion_tokens: 5 } }),
     plain,
   ),
+  invented('the stream is one of chat completions', chat.hello + chat.end + chat.done, plain),
   invented(
-    'the stream is one of chat completions',
-    'data: {"choices":[{"index":0,"delta":{"content":"Hello"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
-    { problem: 'provider-unreadable', says: 'an object of' },
+    'the stream is one of chat completions and has thinking, calls in pieces and a usage',
+    chat.chunk({ role: 'assistant', reasoning_content: 'Hm' }) +
+      chat.call({ index: 0, id: 'call_a', function: { name: 'look', arguments: '{"at"' } }) +
+      chat.call({ index: 0, function: { arguments: ':"a"}' } }) +
+      chat.endOfCalls +
+      chat.data({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 5 } }) +
+      chat.done,
+    { ...one, thought: 'Hm', usage: [10, 5] },
   ),
   invented(
-    'a whole chat completion comes',
-    '{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}',
-    { problem: 'provider-unreadable', says: 'an object of' },
+    'the stream of chat completions is cut off',
+    chat.hello + chat.chunk({}, 'length') + chat.done,
+    cut,
+  ),
+  invented('the stream of chat completions breaks off', chat.hello, broken),
+  invented(
+    'the stream of chat completions has an error in the middle',
+    chat.hello + chat.data({ error: { message: 'out of order', code: 500 } }),
+    { ...broken, says: 'out of order' },
+  ),
+  invented('a whole chat completion comes', chat.whole({ role: 'assistant', content: 'Hello' }), plain),
+  invented(
+    'a whole chat completion with two calls comes',
+    chat.whole(
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: 'c', type: 'function', function: { name: 'look', arguments: { at: 'a' } } },
+          { id: 'c', type: 'function', function: { name: 'look', arguments: '{"at":"b"}' } },
+        ],
+      },
+      'tool_calls',
+    ),
+    two,
   ),
   invented('half of a surrogate pair is in the words', whole([message('Hello\ud83d')]), {
     text: 'Hello\ufffd',

@@ -4,6 +4,8 @@ import type { Frame } from '../answer/event-lines.ts'
 import { unreadable } from '../answer/unreadable.ts'
 import { wireValues } from '../answer/wire-values.ts'
 import { membersOf } from '../claude/claude-message.ts'
+import type { Members } from '../claude/claude-message.ts'
+import { createItemsFromChat, isOfChat } from './items-from-chat.ts'
 import { createItemsMender } from './items-mender.ts'
 import type { ItemsOptions } from './items-mender.ts'
 
@@ -15,7 +17,8 @@ const doneMark = /^\[?done\]?$/i
 /**
  * Reads an answer of OpenAI's Responses API, whole or streamed, and writes it in the form that was asked for: the
  * documented events, or one response at the end. A call of the provider's tool search becomes a call of `find_tools`, so
- * that a conversation has one form for all providers. Throws the Problem `provider-unreadable`.
+ * that a conversation has one form for all providers. An answer of chat completions is read as one. Throws the Problem
+ * `provider-unreadable`.
  */
 export function createItemsWriter({
   stream,
@@ -24,28 +27,47 @@ export function createItemsWriter({
 }: Partial<ItemsOptions> & { readonly stream: boolean }) {
   const frames = createAnswerFrames()
   const mender = createItemsMender({ secrets, billed })
+  let chat: ReturnType<typeof createItemsFromChat> | null = null
   let sequence = 0
 
-  function takeFrame({ event, data }: Frame): string {
+  function printed(events: readonly Members[]): string {
+    if (!stream) return ''
+    return events
+      .map((one) => `data: ${JSON.stringify({ ...one, sequence_number: sequence++ })}\n\n`)
+      .join('')
+  }
+
+  function mended(events: readonly Members[]): string {
+    return printed(events.flatMap((value) => mender.take(value, { written: value, event: '' })))
+  }
+
+  function takeFrame(frame: Frame): string {
+    const { event, data } = frame
+    if (chat !== null) return mended(chat.take(frame))
     const text = data.trim()
     if (doneMark.test(text)) mender.sawDone()
     if (keepAlive.test(text) || doneMark.test(text) || event === 'stray') return ''
-    return wireValues(text, secrets)
-      .flatMap(({ value, written }) => mender.take(value, { written: membersOf(written), event }))
-      .map((one) => (stream ? `data: ${JSON.stringify({ ...one, sequence_number: sequence++ })}\n\n` : ''))
-      .join('')
+    const values = wireValues(text, secrets)
+    if (!mender.hasAny() && values.some(({ value }) => isOfChat(value))) {
+      chat = createItemsFromChat(secrets)
+      return mended(chat.take(frame))
+    }
+    return printed(
+      values.flatMap(({ value, written }) => mender.take(value, { written: membersOf(written), event })),
+    )
   }
 
   return {
     take: (bytes: Uint8Array): string => frames.take(bytes).map(takeFrame).join(''),
     end(): string {
-      const read = frames.end().map(takeFrame).join('')
+      const rest = frames.end().map(takeFrame).join('')
+      const read = chat === null ? rest : rest + mended(chat.end())
       if (!mender.hasAny()) {
         const strange = mender.strange()
         throw unreadable(strange === '' ? 'it has no events of a response' : `an object of ${strange}`)
       }
-      const last = mender.end()
-      if (stream) return read + last.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')
+      const last = printed(mender.end())
+      if (stream) return read + last
       const whole = mender.whole()
       if (whole === null) throw new Problem('upstream-failed', { detail: 'the model ended its answer early' })
       return JSON.stringify(whole)

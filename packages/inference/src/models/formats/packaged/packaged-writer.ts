@@ -99,7 +99,8 @@ export function createPackagedWriter(
   }
 }
 
-function thoughtIn({ thoughts }: SaidNews): string {
+/** The words of the thinking in an event. Pure. */
+export function thoughtIn({ thoughts }: SaidNews): string {
   return thoughts
     .map(({ text, summary }) => [text, summary].find((one) => typeof one === 'string') ?? '')
     .join('')
