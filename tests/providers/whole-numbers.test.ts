@@ -21,7 +21,13 @@ const models = {
 
 const written = '9007199254740993'
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): never }
-const input = { city: rawJSON(written) }
+/** Numbers that JavaScript would print as `1`, `2.5`, `100` and `0`. */
+const shares = '"share":1.0,"parts":[2.50,1E2,-0.0]'
+const input = {
+  city: rawJSON(written),
+  share: rawJSON('1.0'),
+  parts: [rawJSON('2.50'), rawJSON('1E2'), rawJSON('-0.0')],
+}
 const call = { id: 'call00001', name: 'get_weather', input }
 const numbers = /9007199254740\d*/g
 
@@ -59,7 +65,7 @@ function bodyOf(surface: 'chat' | 'messages', model: string, stream: boolean): s
       })
 }
 
-describe.each(kinds)('a whole number beyond 2^53 and a model on the wire of %s', (kind) => {
+describe.each(kinds)('numbers in arguments and a model on the wire of %s', (kind) => {
   const wire = wires[kind === 'azure' ? 'openai' : kind]
   test.each([
     ['chat', true],
@@ -67,7 +73,7 @@ describe.each(kinds)('a whole number beyond 2^53 and a model on the wire of %s',
     ['messages', true],
     ['messages', false],
   ] as const)(
-    'a whole number beyond 2^53 passes as it was written through %s, stream %s',
+    'numbers in arguments pass as they were written through %s, stream %s',
     async (surface, stream) => {
       const gateway = await startLlmGateway(kind === 'azure' ? 'openai' : kind, models[kind])
       onTestFinished(() => gateway.close())
@@ -92,7 +98,9 @@ describe.each(kinds)('a whole number beyond 2^53 and a model on the wire of %s',
           body: bodyOf(surface, models[kind], stream),
         },
       )
-      const text = await reply.text()
+      const text = (await reply.text()).replaceAll('\\"', '"')
+      expect(text).toContain(shares)
+      expect(asked.replaceAll('\\"', '"')).toContain(shares)
       expect(text.match(numbers)).toEqual([written])
       // The number is in the earlier call, and in the schema of the tool.
       expect(asked.match(numbers)).toEqual([written, written])

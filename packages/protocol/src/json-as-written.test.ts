@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseAsWritten, parseShown } from './json-as-written.ts'
+import {
+  parseAsWritten,
+  parseLargeAsWritten,
+  parseShown,
+  unmarked,
+  withMarkedNumbers,
+} from './json-as-written.ts'
 
 const number = fc.oneof(
   fc.bigInt().map(String),
@@ -30,4 +36,18 @@ test('what is shown is the number itself, or its digits where a float says anoth
   )
   expect(parseShown('[1.0,0.1,1e3,-0.5,1e21,0,0.0]')).toEqual([1, 0.1, 1000, -0.5, 1e21, 0, 0])
   expect(parseShown('[0.10000000000000000001,1e400]')).toEqual(['0.10000000000000000001', '1e400'])
+})
+
+test('arguments and results in a body keep the text of each number, and other members are numbers', () => {
+  fc.assert(
+    fc.property(fc.array(number), (numbers) => {
+      const list = `[${numbers.join(',')}]`
+      const own = `{"input":{"a":${list}},"args":{"b":{"c":${list}}},"response":{"__proto__":${list}}}`
+      expect(JSON.stringify(parseLargeAsWritten(own))).toBe(own)
+      expect(unmarked(JSON.stringify(JSON.parse(withMarkedNumbers(own))))).toBe(own)
+    }),
+  )
+  const body = parseLargeAsWritten('{"temperature":1.0,"n":1E1,"input":[{"top_p":0.50,"input":{"a":1.0}}]}')
+  expect(body).toMatchObject({ temperature: 1, n: 10, input: [{ top_p: 0.5 }] })
+  expect(JSON.stringify(body)).toBe('{"temperature":1,"n":10,"input":[{"top_p":0.5,"input":{"a":1.0}}]}')
 })

@@ -23,12 +23,51 @@ function asWritten(_name: string, value: unknown, at?: { readonly source?: strin
 /** A whole number of 16 digits or more, or an exponent of three: only these can be beyond what a float holds. */
 const mayBeLarge = /[:,[\s-]\d{16}|\de\+?\d{3}/i
 
+/** Members in which requests and answers carry arguments and results as objects; those in texts keep their form. */
+const ownMembers: ReadonlySet<string> = new Set(['input', 'args', 'arguments', 'response'])
+const hasOwnMember = /"(?:input|args|arguments|response)"\s*:\s*\{/
+/** A number that JavaScript may print in another notation: `1.0`, `1E2`, `-0`, a long fraction. */
+const mayDiffer = /[:,[]\s*-?(?:[\d.]*(?:\.\d*0|e[+-]?\d+)|[\d.]{9,}|0)\s*[,}\]]/i
+
+function mayHaveOwnNumbers(text: string): boolean {
+  return hasOwnMember.test(text) && mayDiffer.test(text)
+}
+
 /**
- * Like `parseAsWritten`, but keeps only whole numbers beyond 2^53 and numbers beyond the range of a float as written;
- * all others are numbers. As fast as `JSON.parse` for a text without one. Throws a SyntaxError. Pure.
+ * Like `parseAsWritten`, but outside of arguments and results keeps only whole numbers beyond 2^53 and numbers beyond
+ * the range of a float as written; all others are numbers. As fast as `JSON.parse` for a text without such numbers.
+ * Throws a SyntaxError. Pure.
  */
 export function parseLargeAsWritten(text: string): unknown {
+  if (mayHaveOwnNumbers(text)) return settled(parseAsWritten(text), (written) => written)
   return mayBeLarge.test(text) || /^\d{16}/.test(text) ? JSON.parse(text, largeAsWritten) : JSON.parse(text)
+}
+
+/** Replaces the numbers that were kept as written: by `keep` in arguments and if large, by floats elsewhere. */
+function settled(
+  value: unknown,
+  keep: (written: { readonly rawJSON: string }) => unknown,
+  isOwn = false,
+): unknown {
+  if (isRawJSON(value)) {
+    const { rawJSON: source } = value
+    const number = Number(source)
+    return isOwn || isLargeWhole(number, source) || !Number.isFinite(number) ? keep(value) : number
+  }
+  if (typeof value !== 'object' || value === null) return value
+  for (const [name, inner] of Object.entries(value)) {
+    const isObject = typeof inner === 'object' && inner !== null && !Array.isArray(inner) && !isRawJSON(inner)
+    const next = settled(inner, keep, isOwn || (isObject && ownMembers.has(name)))
+    // A definition, because an assignment to `__proto__` would change the prototype.
+    if (next !== inner)
+      Object.defineProperty(value, name, {
+        value: next,
+        writable: true,
+        enumerable: true,
+        configurable: true,
+      })
+  }
+  return value
 }
 
 function largeAsWritten(_name: string, value: unknown, at?: { readonly source?: string }): unknown {
@@ -50,15 +89,18 @@ export function writtenNumber(value: unknown): string | null {
   return isRawJSON(value) ? value.rawJSON : null
 }
 
-/** Marks the digits of a number that is carried as a text: a noncharacter, which no interchanged text has. */
+/** Marks a number that is carried as a text: a noncharacter, which no interchanged text has. */
 const mark = '\ufdd0'
-const marked = /"\ufdd0(-?\d{16,})"/g
+const marked = /"\ufdd0(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"/g
 
 /**
- * The same JSON with whole numbers beyond 2^53 as marked texts, for a library that parses and prints it; `unmarked`
- * turns them into numbers again. The same text if it has no such number. Throws a SyntaxError. Pure.
+ * The same JSON with the numbers that `parseLargeAsWritten` keeps as marked texts, for a library that parses and prints
+ * it; numbers beyond the range of a float outside of arguments pass as they are. `unmarked` turns them into numbers
+ * again. The same text if it has no such number. Throws a SyntaxError. Pure.
  */
 export function withMarkedNumbers(text: string): string {
+  if (mayHaveOwnNumbers(text))
+    return JSON.stringify(settled(parseAsWritten(text), ({ rawJSON: source }) => `${mark}${source}`))
   if (!mayBeLarge.test(text)) return text
   return JSON.stringify(
     JSON.parse(text, (_name, value: unknown, at?: { readonly source?: string }) =>
