@@ -19,6 +19,8 @@ const atBound = (piece: string): string =>
 
 const cases = {
   'nested `**/` and letters': ['key', atBound('**/a')],
+  'letters before one `**/`': ['key', `${'a/'.repeat(95)}**/bc`],
+  'letters, and `**/` in each word of states': ['key', atBound(`${'a/'.repeat(15)}**/`)],
   'letters between stars': ['key', atBound('a*')],
   'any characters': ['key', `**${atBound('?').slice(2)}`],
   sets: ['key', `**${atBound('[!c]').slice(2)}`],

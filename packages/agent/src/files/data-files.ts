@@ -188,7 +188,11 @@ function asProblem(error: unknown): unknown {
   if (isDiskFull(error))
     return new Problem('data-full', { detail: 'No space left below /data.', cause: error })
   if (code === 'ENOENT')
-    return new Problem('not-found', { detail: 'No file exists at this path.', cause: error })
+    return new Problem('not-found', {
+      detail: 'No file exists at this path.',
+      repair: 'List the folder above it to see what exists.',
+      cause: error,
+    })
   if (code === 'ELOOP') return refusal('A symbolic link was created on the path during the call.')
   const reason = reasons[code]
   return reason === undefined ? error : new Problem('unprocessable', { detail: reason, cause: error })

@@ -117,7 +117,7 @@ export function createMeshToolCalls(
     // If the run was stopped, the intent of its call stays on disk for the next attempt.
     signal.throwIfAborted()
     await record(step, made, end)
-    if (!end.ok) await deps.learnings?.recordToolFailure({ tool: name, input, output: end.output })
+    if (!end.ok) await deps.learnings?.recordToolFailure({ tool: name, input: shown, output: end.output })
     if (state.completion !== null) run.onCompleted()
     return end
   }

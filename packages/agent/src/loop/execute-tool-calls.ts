@@ -250,7 +250,7 @@ function forgetArguments(state: LoopState, callId: string): void {
 }
 
 async function recordFailure(deps: LoopDeps, { call, end }: EndedCall): Promise<void> {
-  const { made, input } = call
+  const { made, shown: input } = call
   if (!end.ok) await deps.learnings?.recordToolFailure({ tool: made.name, input, output: end.output })
 }
 

@@ -44,7 +44,7 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
   const wordCount = Math.floor(takers.length / wordBits) + 1
   const loops = loopsOf(tokens, wordCount)
   const { maskOf, masksMax: rows } = createMasks(takers, wordCount)
-  const hasSegments = tokens.some(({ kind }) => kind === 'segments')
+  const segmentWords = [...loops.segments.keys()].filter((word) => loops.segments[word] !== 0)
   const lastWord = Math.floor(takers.length / wordBits)
   const lastBit = 1 << (takers.length % wordBits)
 
@@ -58,6 +58,8 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
       /** Reached states that have a `**` with its slash: after every later slash, each is reached again. */
       const armed = new Int32Array(wordCount)
       states[0] = 1
+      armed[0] = segments[0]! & 1
+      let anyArmed = armed[0]!
       let steps = 0
       for (let at = 0; at < text.length; at++) {
         const code = text.charCodeAt(at)
@@ -67,22 +69,25 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
         let carry = 0
         let alive = 0
         for (let word = 0; word < wordCount; word++) {
-          const state = states[word] ?? 0
-          const taken = state & (mask[word] ?? 0)
-          let reached = (taken << 1) | carry | (state & (staying[word] ?? 0))
+          const state = states[word]!
+          const taken = state & mask[word]!
+          const reached = (taken << 1) | carry | (state & staying[word]!)
           carry = taken >>> (wordBits - 1)
-          if (hasSegments) {
-            const before = armed[word] ?? 0
-            const waiting = before | (state & (segments[word] ?? 0))
-            if (waiting !== before) armed[word] = waiting
-            if (isSlash) reached |= waiting
-            alive |= waiting
-          }
           next[word] = reached
           alive |= reached
         }
+        // A `**` with its slash follows a slash, so its state is reached at slashes alone.
+        if (isSlash) {
+          for (const word of segmentWords) {
+            const reached = next[word]!
+            const waiting = armed[word]! | (reached & segments[word]!)
+            armed[word] = waiting
+            next[word] = reached | waiting
+            anyArmed |= waiting
+          }
+        }
         steps += wordCount
-        if (alive === 0) return { matches: false, steps }
+        if ((alive | anyArmed) === 0) return { matches: false, steps }
         const before = states
         states = next
         next = before
