@@ -287,4 +287,54 @@ export const reportedGateways: readonly Oddity[] = [
     }),
     normal: { ...plain, thought: 'Hmm.' },
   },
+  {
+    what: 'an error of Groq stands in x_groq before the mark of the end',
+    source: 'console.groq.com/docs/api-reference: x_groq.error says why a stream was stopped early',
+    wire: hello + data({ choices: [], x_groq: { id: 'req_1', error: 'over capacity' } }) + done,
+    normal: { problem: 'upstream-failed', says: 'over capacity' },
+  },
+  {
+    what: 'thinking is an object with a content',
+    source: github('0xPlaygrounds/rig/issues/1656'),
+    wire: chunk({ reasoning: { content: 'Hm' } }) + hello + end + done,
+    normal: { ...plain, thought: 'Hm' },
+  },
+  {
+    what: 'a part of the words has a content and no text',
+    source: 'tried: gateways that write parts as they write messages',
+    wire: whole({ role: 'assistant', content: [{ type: 'text', content: 'Hello' }] }),
+    normal: plain,
+  },
+  {
+    what: 'a part of an unknown type has a content, which is no word of the model',
+    source: 'tried: results of tools that run at the provider',
+    wire: whole({
+      role: 'assistant',
+      content: [
+        { type: 'tool_result', content: 'from a page' },
+        { type: 'text', text: 'Hello' },
+      ],
+    }),
+    normal: plain,
+  },
+  {
+    what: 'the name of a call stands in quotation marks',
+    source: github('sgl-project/sglang/issues/2877'),
+    wire:
+      call({ index: 0, id: 'c', function: { name: '"look"', arguments: '{"at":"a"}' } }) + endOfCalls + done,
+    normal: one,
+  },
+  {
+    what: 'the name of a call has its index behind a colon',
+    source: 'moonshotai/Kimi-K2 docs/tool_call_guidance: ids as functions.NAME:INDEX, which gateways cut',
+    wire:
+      call({ index: 0, id: 'c', function: { name: 'look:0', arguments: '{"at":"a"}' } }) + endOfCalls + done,
+    normal: one,
+  },
+  {
+    what: 'an error stands behind the mark [ERROR]',
+    source: 'lm-sys/FastChat and InternLM/lmdeploy: errors of a worker in a stream',
+    wire: hello + 'data: [ERROR] out of memory\n\n' + done,
+    normal: { problem: 'provider-unreadable', says: 'out of memory' },
+  },
 ]

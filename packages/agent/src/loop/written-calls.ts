@@ -6,11 +6,11 @@ const lists = String.raw`(?:<TOOLCALL>|<tool_calls>|<\|tool_call\|>|functools|<\
 
 /**
  * How templates write a call as text: Hermes, Qwen, GLM, Mistral, Llama, DeepSeek, Kimi, Claude, Gemma, LongCat, LFM,
- * ReAct, Harmony, and those of `lists`.
+ * ReAct, Harmony, Cline, xLAM, Apertus, Functionary, and those of `lists`.
  */
 const forms: readonly RegExp[] = [
   new RegExp(String.raw`<tool_call>\s*\{${inJson}`, 'g'),
-  new RegExp(String.raw`<tool_call>\s*${word}\s*<(?:arg_key|tool_sep|/tool_call)`, 'g'),
+  new RegExp(String.raw`<tool_call>\s*${word}\s*(?:<(?:arg_key|tool_sep|/tool_call)|\x60{3})`, 'g'),
   new RegExp(String.raw`${lists}(?:\s*\[)?\s*\{${inJson}`, 'g'),
   new RegExp(String.raw`<\|tool_call>\s*call:${word}\s*\{`, 'g'),
   new RegExp(String.raw`<longcat_tool_call>\s*${word}\s*<`, 'g'),
@@ -22,8 +22,14 @@ const forms: readonly RegExp[] = [
   new RegExp(String.raw`\[TOOL_CALLS\](?:\s*\[)?\s*\{${inJson}`, 'g'),
   new RegExp(String.raw`\[TOOL_CALLS\]\s*${word}\s*(?:\[|\{)`, 'g'),
   new RegExp(String.raw`<\|python_tag\|>\s*\{${inJson}`, 'g'),
-  new RegExp(String.raw`<function=${word}>`, 'g'),
-  new RegExp(String.raw`<(?:｜DSML｜)?invoke name="${word}">`, 'g'),
+  new RegExp(String.raw`<function=${word}\s*[>{]`, 'g'),
+  new RegExp(String.raw`<(?:｜DSML｜|\w{1,20}:)?(?:invoke|function) name="${word}">`, 'g'),
+  new RegExp(String.raw`<tool_name>\s*${word}\s*</tool_name>`, 'g'),
+  new RegExp(String.raw`<(?:tools|function_call)>\s*\{${inJson}`, 'g'),
+  new RegExp(String.raw`^Action:\s*\x60{3}(?:json)?\s*\[?\s*\{${inJson}`, 'gm'),
+  new RegExp(String.raw`<\|tools_prefix\|>\s*\[\s*\{\s*"(?<name>[^"\n]{1,128})"\s*:`, 'g'),
+  new RegExp(String.raw`^print\(default_api\.${word}\(`, 'gm'),
+  new RegExp(String.raw`^>>>${word}\n\s*\{`, 'gm'),
   new RegExp(String.raw`<｜tool[▁_]sep｜>\s*${word}\s`, 'g'),
   new RegExp(String.raw`<｜tool▁call▁begin｜>\s*${word}\s*<`, 'g'),
   new RegExp(String.raw`<\|tool_call_begin\|>\s*${word}(?::\d+)?\s*<`, 'g'),
@@ -31,9 +37,9 @@ const forms: readonly RegExp[] = [
 ]
 /** A text that is nothing but the JSON of a call, without blanks at both ends; linear for any text. */
 const alone = new RegExp(
-  String.raw`^(?:\x60{3}(?:json)?\s*)?(?:\[\s*)?\{\s*\"(?:name|type|id|tool|action|tool_calls)\"[^]*\}(?:\s*\])?(?:\s*\x60{3})?$`,
+  String.raw`^(?:\x60{3}(?:json)?\s*)?(?:\[\s*)?\{\s*\"(?:name|type|id|tool|action|function|tool_calls)\"[^]*\}(?:\s*\])?(?:\s*\x60{3})?$`,
 )
-const nameInside = /[^]{0,300}?"(?:name|tool|action)"\s*:\s*"(?<name>[^"\n]{1,128})"/
+const nameInside = /[^]{0,300}?"(?:name|tool|action|function)"\s*:\s*"(?<name>[^"\n]{1,128})"/
 /** A text that is nothing but a list of calls as Python. */
 const pythonAlone = new RegExp(String.raw`^\[${word}\([^]*\)\]$`)
 /** The maximum length of a call written as text, in characters; longer texts are answers with an example. */

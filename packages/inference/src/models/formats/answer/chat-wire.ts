@@ -10,6 +10,7 @@ import { isRecord } from '../empty-answer.ts'
  *
  * - texts: texts; numbers and booleans as they are printed
  * - `content`, thinking: a text, one part, or a list of texts and parts
+ * - a part: its words in `text`, else in `content`
  * - `tool_calls`: a list, one call, calls by their index or id, an object with the list, or a JSON text of calls; null
  *   entries are skipped
  * - `arguments`: a text; any other value as its JSON text; other names are in `call-pieces.ts`
@@ -121,13 +122,15 @@ const partSchema = z.union([
       text: z
         .union([textSchema, z.looseObject({ value: textSchema }).transform(({ value }) => value)])
         .optional(),
+      content: z.union([textSchema, z.unknown().transform(() => '')]).optional(),
       thinking: z.union([textSchema, joinedTexts]).optional(),
       reasoning: z.union([textSchema, z.unknown().transform(() => '')]).optional(),
       summary: z.union([textSchema, joinedTexts, z.unknown().transform(() => '')]).optional(),
       refusal: refusalText.optional(),
     })
     .transform((part) => {
-      const { type, text = '', thinking = '', reasoning = '', summary = '', refusal = '' } = part
+      const { type, content = '', thinking = '', reasoning = '', summary = '', refusal = '' } = part
+      const text = (part.text ?? '') || (knownParts.includes(type) ? content : '')
       const thought = thinking || reasoning || summary
       const isThought = type === 'thinking' || type === 'reasoning'
       return {
@@ -158,7 +161,7 @@ export function plainParts(text: string): SaidPart[] {
 }
 
 /** A part without any of these members has no content that the mesh can read. */
-const saying = ['text', 'thinking', 'reasoning', 'summary', 'refusal'] as const
+const saying = ['text', 'content', 'thinking', 'reasoning', 'summary', 'refusal'] as const
 const knownParts: readonly string[] = ['', 'text', 'output_text', 'thinking', 'reasoning', 'refusal']
 
 /** Returns a list of lists as one list, and any other value unchanged. */

@@ -156,16 +156,16 @@ function joinedName(call: OpenCall, piece: string): string {
 
 /**
  * Removes the marks of a model's chat template: `functions.` and Gemini's `default_api.` before the name, the index
- * of Kimi, `()` and `<|channel|>…` after it, and a dollar sign, with which a provider could take the call for one of
+ * of Kimi, `()` and `<|channel|>…` after it, quotation marks around it, and a dollar sign, with which a provider could take the call for one of
  * its own tools. A call without a name gets a name that no tool has, so that the model receives an error for it.
  */
 function plainName(name: string): string {
   const plain = name
     .replace(/<\|[^]*$/, '')
     .trim()
-    .replace(/^[\s$]+/, '')
+    .replace(/^[\s$"'`]+|[\s"'`]+$/g, '')
   const inner = namespaced.exec(plain)?.groups?.['name'] ?? plain
-  const bare = inner.replace(/\(\)$/, '')
+  const bare = inner.replace(/(?:\(\)|:\d{1,4})$/, '')
   return bare === '' ? 'unnamed_call' : bare
 }
 

@@ -57,6 +57,8 @@ export function errorInAnswer(
 function errorIn(value: Readonly<Record<string, unknown>>): unknown {
   const { error, choices } = value
   if (isFilledError(error)) return error
+  const groq = value['x_groq']
+  if (isRecord(groq) && isFilledError(groq['error'])) return groq['error']
   const base = value['base_resp']
   // MiniMax reports an error beside an answer; code 0 means success.
   if (isRecord(base) && isFilledError(base['status_code']) && base['status_code'] !== 0) return base
