@@ -59,7 +59,7 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
       const armed = new Int32Array(wordCount)
       states[0] = 1
       armed[0] = segments[0]! & 1
-      let anyArmed = armed[0]!
+      let anyArmed = armed[0]
       let steps = 0
       for (let at = 0; at < text.length; at++) {
         const code = text.charCodeAt(at)
