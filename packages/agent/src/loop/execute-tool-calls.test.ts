@@ -184,4 +184,21 @@ describe('calls of one answer', () => {
       { numRuns: 200 },
     )
   })
+
+  test('calls of one answer that fail are recorded with the digits that the model wrote', async () => {
+    const failures: unknown[] = []
+    const state = aState()
+    const { deps } = loopParts(createScriptedModel([]), [], {
+      clock: stillClock,
+      learnings: {
+        recordToolFailure: async (failure) => void failures.push(failure),
+        recordCorrection: async () => false,
+        takeFeedback: async () => {},
+      },
+    })
+    const toolCalls = [{ id: 'a', name: 'nothing', arguments: '{"id":9007199254740993}' }]
+    state.messages.push({ role: 'assistant', content: deps.work.systemPrompt, toolCalls })
+    await executeToolCalls(deps, state, signal)
+    expect(failures).toMatchObject([{ tool: 'nothing', input: { id: '9007199254740993' } }])
+  })
 })
