@@ -42,16 +42,17 @@ export function connectorThrough(
     const proxy = of(new URL(`${target.protocol}//${target.host ?? target.hostname}`))
     if (proxy === null) return canceller(direct(target, callback))
     const port = Number(target.port) || (isTls ? 443 : 80)
+    let cancelTls: (() => void) | null = null
     const closeTunnel = openTunnel({ proxy, host: bare(addressOf(target)), port }, (error, socket) => {
       if (socket === null) callback(error ?? new Error('the proxy gave no connection'), null)
-      else if (isTls) cancel = canceller(direct({ ...target, httpSocket: socket }, callback))
+      else if (isTls) cancelTls = canceller(direct({ ...target, httpSocket: socket }, callback))
       else callback(null, socket)
     })
-    let cancel = () => {
+    return () => {
+      if (cancelTls !== null) return cancelTls()
       closeTunnel()
       callback(new Error(cancelled), null)
     }
-    return () => cancel()
   }
 }
 
