@@ -22,7 +22,7 @@ import { createCancelApproval } from './cancel-approval.ts'
 import type { CancelApproval } from './cancel-approval.ts'
 import { carryOut, createConfirmApproval, endOrNow, expiredWords } from './confirm-approval.ts'
 import type { ConfirmApproval } from './confirm-approval.ts'
-import { formatRunCosts } from './format-run-costs.ts'
+import { formatRunCosts, formatRunReads } from './format-run-costs.ts'
 import type { WaitingRunCosts } from './format-run-costs.ts'
 import { createMoveApproval } from './settle-approval.ts'
 
@@ -65,7 +65,7 @@ export interface ApprovalsDeps {
   readonly identityEvents: Pick<IdentityEvents, 'personOf'>
   readonly notifyRun: NotifyRun
   readonly originOf: (caller: Caller) => Origin
-  /** Returns the costs of a run that waits for an approval; null if the run has ended. */
+  /** Returns the costs and reads of a run that waits for an approval; null if the run has ended. */
   readonly runCosts: (runId: string) => WaitingRunCosts | null
   readonly clock: Clock
   readonly newId: NewId
@@ -205,12 +205,13 @@ function currentDetails(
 ): Pick<ApprovalView, 'consequences' | 'costs'> {
   const waiting = row.runId === null ? null : runCosts(row.runId)
   const ofRun = waiting === null ? [] : formatRunCosts(waiting)
+  const reads = waiting === null ? [] : [formatRunReads(waiting)]
   try {
     const description = kinds[row.kind]?.describe(row.args)
     if (!description)
       return { consequences: ['This release does not know this kind of approval.'], costs: [...ofRun] }
     return {
-      consequences: [...(description.repeats ?? []), ...description.consequences],
+      consequences: [...(description.repeats ?? []), ...description.consequences, ...reads],
       costs: [description.price, ...ofRun],
     }
   } catch (error) {

@@ -1,4 +1,5 @@
 import { isTerminal } from '@flotilla/protocol/run'
+import { createOutsideReads } from '@flotilla/foundation/journal'
 import type { Caller } from '@flotilla/identity/access'
 import type { MeshModule } from '@flotilla/identity/kernel'
 import { originOf } from '../runs/index.ts'
@@ -56,12 +57,14 @@ export function approvalsModule(kernel: WorkKernel, needs: Needs): MeshModule<Ap
   const { fleetEvents, workEvents } = kernel
   const kinds: Record<string, ApprovalKind> = {}
   let costs: RunCosts | null = null
+  const reads = createOutsideReads(kernel.database)
   const approvals = createApprovals({
     ...kernel,
     kinds,
     notifyRun: needs.runs.delivery.notifyRun,
     originOf: (caller) => originOfWork(needs.runs.queries, caller),
-    runCosts: (runId) => (costs === null ? null : costsOfWaiting(needs.runs.queries, costs, runId)),
+    runCosts: (runId) =>
+      costs === null ? null : costsOfWaiting({ runs: needs.runs.queries, costs, reads }, runId),
   })
   const table = createApprovalTable(kernel.database)
   workEvents.runAwaits.subscribe(table.openOf)
@@ -101,14 +104,22 @@ function originOfWork(runs: Pick<RunQueries, 'find'>, caller: Caller) {
   return run?.origin ?? originOf(caller)
 }
 
-/** Returns the costs of a run that waits for an approval; null if the run no longer waits. */
+/** Returns the costs and reads of a run that waits for an approval; null if the run no longer waits. */
 function costsOfWaiting(
-  runs: Pick<RunQueries, 'find'>,
-  costs: RunCosts,
+  from: {
+    readonly runs: Pick<RunQueries, 'find'>
+    readonly costs: RunCosts
+    readonly reads: ReturnType<typeof createOutsideReads>
+  },
   runId: string,
 ): WaitingRunCosts | null {
-  const run = runs.find(runId)
+  const run = from.runs.find(runId)
   if (!run || isTerminal(run.state)) return null
   const { agentId, budgetUsd, taskId } = run
-  return { agentId, ...costs.ofRun(runId), limits: costs.limitsOf(agentId, { runId, budgetUsd, taskId }) }
+  return {
+    agentId,
+    ...from.costs.ofRun(runId),
+    limits: from.costs.limitsOf(agentId, { runId, budgetUsd, taskId }),
+    reads: from.reads(agentId, run.createdAt),
+  }
 }

@@ -5,6 +5,7 @@ import { cacheUseMigration } from './20261128170500-cache-use.ts'
 import { generatedCredentialsMigration } from './20261128134500-generated-credentials.ts'
 import { keptBodiesMigration } from './20261129010500-kept-bodies.ts'
 import { ownNamesMigration } from './20261130064000-own-names.ts'
+import { outsideReadsMigration } from './20261130155900-outside-reads.ts'
 import { packageRequestsMigration } from './20261129130500-package-requests.ts'
 import { policyUseMigration } from './20261129011700-policy-use.ts'
 import { taskListsMigration } from './20261128172300-task-lists.ts'
@@ -34,4 +35,5 @@ export const allMigrations: readonly Migration[] = [
   heartbeatFactsMigration,
   packageRequestsMigration,
   ownNamesMigration,
+  outsideReadsMigration,
 ]
