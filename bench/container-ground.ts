@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createMeshIdentity } from '../packages/fleet/src/agents/connection/mesh-identity.ts'
 import type { MeshIdentity } from '../packages/fleet/src/agents/connection/mesh-identity.ts'
 import type { ContainerGround } from '../packages/fleet/src/sandbox/hardening/container-options.ts'
-import { engineDialect } from '../packages/fleet/src/sandbox/engine/engine-dialect.ts'
+import { engineDialect, limitsTmpfsFiles } from '../packages/fleet/src/sandbox/engine/engine-dialect.ts'
 import { warmPageCache } from '../packages/fleet/src/sandbox/docker/warm-page-cache.ts'
 import type { Engine } from '../packages/fleet/src/sandbox/engine/connect-engine.ts'
 import { findEngine } from '../packages/fleet/src/sandbox/engine/find-engine.ts'
@@ -79,6 +79,7 @@ export async function prepareGround({ folder, progress, signal }: BenchOptions):
     await warmPageCache(engine, { image: image.reference, homeTag: tag, signal })
     return {
       ...dialect,
+      limitsTmpfsFiles: limitsTmpfsFiles(engine),
       engine,
       homeId,
       image: image.reference,

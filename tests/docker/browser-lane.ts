@@ -27,7 +27,7 @@ import {
   browserContainerOptions,
   browserVolumeName,
 } from '../../packages/fleet/src/sandbox/docker/browser-container.ts'
-import { engineDialect } from '../../packages/fleet/src/sandbox/engine/engine-dialect.ts'
+import { engineDialect, limitsTmpfsFiles } from '../../packages/fleet/src/sandbox/engine/engine-dialect.ts'
 import type { Engine } from '../../packages/fleet/src/sandbox/engine/connect-engine.ts'
 import { ensureBrowserImage } from '../../packages/fleet/src/sandbox/image/browser-image.ts'
 import { systemClock } from '../../packages/foundation/src/platform/system-clock.ts'
@@ -133,6 +133,7 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
     // IPv6 is enabled, so that the tests can attack its isolation.
     sysctls: { 'net.ipv6.conf.all.disable_ipv6': '0' },
     logOptions: dialect.logOptions,
+    limitsTmpfsFiles: limitsTmpfsFiles(engine),
   }
   const briefingDirectory = join(directory, 'briefing')
   await mkdir(briefingDirectory, { mode: 0o755 })

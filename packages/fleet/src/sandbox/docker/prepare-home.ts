@@ -16,7 +16,7 @@ import type { PreparedEngine } from './agent-container.ts'
 import { releaseHeld } from './container-data.ts'
 import { preparedEngine, startBounds } from './docker-home.ts'
 import type { DockerHome } from './docker-home.ts'
-import { engineDialect } from '../engine/engine-dialect.ts'
+import { engineDialect, limitsTmpfsFiles } from '../engine/engine-dialect.ts'
 import { eraseHome } from './erase-home.ts'
 import { followEngine } from './follow-engine.ts'
 import { leftovers, renameContainers } from './list-containers.ts'
@@ -55,7 +55,16 @@ async function prepareEngine(
   const { holdsBridge, seccomp, ulimits, sysctls, logOptions } = dialect
   const { homeId, meshPorts } = options
   const network = await ensurePrivateNetwork(worker, { meshPorts, holdsBridge, signal })
-  const ground = { homeId, image: image.id, network, seccomp, ulimits, sysctls, logOptions }
+  const ground = {
+    homeId,
+    image: image.id,
+    network,
+    seccomp,
+    ulimits,
+    sysctls,
+    logOptions,
+    limitsTmpfsFiles: limitsTmpfsFiles(engine),
+  }
   const bound = ready?.bound ?? { kind: 'meter', why: 'volumes were not tested yet' }
   const closeNames = await nameCloser({ options }, engine)
   return { engine, dialect, network, ground, bound, volumes, rungs, closeNames }

@@ -76,6 +76,14 @@ export async function ulimitsOf(engine: Engine): Promise<Ulimits> {
   return [...ulimits, { Name: 'nproc', Soft: processes, Hard: processes }]
 }
 
+/**
+ * Podman refuses a container whose tmpfs has the option `nr_inodes`. There the memory limit of the container bounds the
+ * files, as each takes a kilobyte of it.
+ */
+export function limitsTmpfsFiles({ facts }: Pick<Engine, 'facts'>): boolean {
+  return facts.flavour !== 'podman'
+}
+
 async function hasIpv6(): Promise<boolean> {
   return access('/proc/net/if_inet6').then(
     () => true,

@@ -20,6 +20,7 @@ const ground: ContainerGround = {
   ulimits: [],
   sysctls: {},
   logOptions: { Type: 'json-file', Config: {} },
+  limitsTmpfsFiles: true,
 }
 
 describe('containerOptions', () => {
@@ -36,6 +37,16 @@ describe('containerOptions', () => {
     })
     expect(options.HostConfig?.CapAdd).toBeUndefined()
     expect(options.HostConfig?.NanoCpus).toBeUndefined()
+  })
+
+  it('a tmpfs has a maximum number of files where the engine accepts one', () => {
+    const of = (limitsTmpfsFiles: boolean) =>
+      Object.values(
+        containerOptions({ ...ground, limitsTmpfsFiles }, aSpec({ briefingDirectory: '/b' })).HostConfig
+          ?.Tmpfs ?? {},
+      ).map((options) => /nr_inodes=\d+/.exec(options)?.[0])
+    expect(of(true)).toEqual(['nr_inodes=32768', 'nr_inodes=1'])
+    expect(of(false)).toEqual([undefined, undefined])
   })
 
   it('containerOptions gives the operator its quota over the long period', () => {

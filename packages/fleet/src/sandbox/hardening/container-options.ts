@@ -25,6 +25,8 @@ export interface ContainerGround {
   readonly ulimits: NonNullable<Dockerode.HostConfig['Ulimits']>
   readonly sysctls: Readonly<Record<string, string>>
   readonly logOptions: Dockerode.HostConfig['LogConfig']
+  /** Whether the engine accepts a maximum number of files of a tmpfs. */
+  readonly limitsTmpfsFiles: boolean
 }
 
 /**
@@ -82,6 +84,7 @@ export function hardenedHost(
 export const killedFirst = { agent: 300, build: 800 } as const
 
 function containerHost(ground: ContainerGround, size: WallSize): Dockerode.HostConfig {
+  const filesAtMost = (files: number) => (ground.limitsTmpfsFiles ? `,nr_inodes=${files}` : '')
   return {
     CapDrop: ['ALL'],
     SecurityOpt: ['no-new-privileges', `seccomp=${ground.seccomp}`],
@@ -93,11 +96,11 @@ function containerHost(ground: ContainerGround, size: WallSize): Dockerode.HostC
     CpuPeriod: size.cpu.periodUs,
     CpuQuota: size.cpu.quotaUs,
     Tmpfs: {
-      '/tmp': `rw,noexec,nosuid,nodev,mode=1777,size=${size.tmpSizeBytes},nr_inodes=${tmpFilesMax}`,
+      '/tmp': `rw,noexec,nosuid,nodev,mode=1777,size=${size.tmpSizeBytes}${filesAtMost(tmpFilesMax)}`,
       // Engines mount a message queue file system here. The kernel limits queues by user id across all
       // containers, and the seccomp filter cannot tell queue files from other files. This read-only tmpfs
       // replaces it.
-      '/dev/mqueue': 'ro,noexec,nosuid,nodev,mode=0555,size=4k,nr_inodes=1',
+      '/dev/mqueue': `ro,noexec,nosuid,nodev,mode=0555,size=4k${filesAtMost(1)}`,
     },
     Init: true,
     IpcMode: 'none',

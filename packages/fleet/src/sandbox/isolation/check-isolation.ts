@@ -3,7 +3,7 @@ import { guardedNode, hardenedHost, labelKeys, type ContainerGround } from '../h
 import type { Behind } from './behind.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { runOnce } from '../engine/run-once.ts'
-import { SandboxError } from '../sandbox-error.ts'
+import { SandboxError, reasonOf } from '../sandbox-error.ts'
 import type { WallReport } from '../wall-report.ts'
 import { sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
 import { hostAddresses, openCanary, reaches } from '../hardening/canary.ts'
@@ -128,6 +128,16 @@ function labels(homeTag: string): Record<string, string> {
   return { [labelKeys.home]: homeTag, [labelKeys.role]: 'probe' }
 }
 
+/** Podman is packaged without the program that is the first process of containers; its error does not name the package. */
+function missingInit(error: unknown): SandboxError | null {
+  if (!/container-init binary not found/i.test(reasonOf(error))) return null
+  return new SandboxError(
+    'engine-refused',
+    'The engine lacks the program that is the first process of containers.\nRepair: install it, with `apt-get install catatonit` for Podman on Debian.',
+    { cause: error },
+  )
+}
+
 interface Sibling {
   readonly group: ProbeGroup
   readonly host: string
@@ -139,7 +149,7 @@ async function startSibling(
   group: ProbeGroup,
   options: Pick<IsolationOptions, 'ground' | 'homeTag' | 'clock' | 'signal'>,
 ): Promise<Sibling> {
-  const container = await engine.docker.createContainer({
+  const making = engine.docker.createContainer({
     Image: options.ground.image,
     Cmd: [
       ...guardedNode,
@@ -149,6 +159,9 @@ async function startSibling(
     User: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
     Labels: labels(options.homeTag),
     HostConfig: hardenedHost(options.ground, probeSize),
+  })
+  const container = await making.catch((error: unknown) => {
+    throw missingInit(error) ?? error
   })
   const remove = async () => {
     await container.remove({ force: true, v: true })

@@ -15,6 +15,7 @@ const ground: ContainerGround = {
   ulimits: [],
   sysctls: {},
   logOptions: { Type: 'json-file', Config: {} },
+  limitsTmpfsFiles: true,
 }
 const machine: MachineGround = {
   image: 'machines',

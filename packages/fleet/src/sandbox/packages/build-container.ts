@@ -3,7 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type Dockerode from 'dockerode'
 import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
-import { ulimitsOf } from '../engine/engine-dialect.ts'
+import { limitsTmpfsFiles, ulimitsOf } from '../engine/engine-dialect.ts'
 import { guardedNode, killedFirst, labelKeys } from '../hardening/container-options.ts'
 import { isStatus } from '../image/engine-images.ts'
 import { SandboxError } from '../sandbox-error.ts'
@@ -206,6 +206,7 @@ async function buildHost(
   of: { readonly mounts: readonly Dockerode.MountSettings[]; readonly memoryBytes?: number | undefined },
 ): Promise<Dockerode.HostConfig> {
   const { mounts, memoryBytes = buildLimits.memoryBytes } = of
+  const filesAtMost = limitsTmpfsFiles(engine) ? `,nr_inodes=${buildLimits.tmpFiles}` : ''
   return {
     NetworkMode: 'none',
     Init: true,
@@ -224,7 +225,7 @@ async function buildHost(
     ],
     // Not part of the image. Build programs of packages run from here.
     Tmpfs: {
-      '/tmp': `rw,exec,nosuid,nodev,mode=1777,size=${buildLimits.tmpBytes},nr_inodes=${buildLimits.tmpFiles}`,
+      '/tmp': `rw,exec,nosuid,nodev,mode=1777,size=${buildLimits.tmpBytes}${filesAtMost}`,
     },
     IpcMode: 'private',
     // The engine must not copy the output to a log, which has no limit.
