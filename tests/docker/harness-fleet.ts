@@ -26,17 +26,16 @@ export async function workerWithImage(
 ): Promise<void> {
   await mesh.createWorker(id, { budget: { daily_usd: 5, monthly_usd: 50 }, ...more })
   const params = { id }
+  const isReady = async () => {
+    const packages = await mesh.call(packagesHumanEndpoints.agentPackages, { params })
+    const { image } = agentPackagesViewSchema.parse(packages.json())
+    expect(image?.state, image?.detail).not.toBe('failed')
+    return image?.state === 'ready' || null
+  }
+  // Agents with equal packages share one image.
+  if (await isReady()) return
   await mesh.call(packagesHumanEndpoints.rebuildPackages, { params, timeoutMs: patient(buildTimeoutMs) })
-  await eventually(
-    'the image is built',
-    async () => {
-      const packages = await mesh.call(packagesHumanEndpoints.agentPackages, { params })
-      const { image } = agentPackagesViewSchema.parse(packages.json())
-      expect(image?.state, image?.detail).not.toBe('failed')
-      return image?.state === 'ready' || null
-    },
-    buildTimeoutMs,
-  )
+  await eventually('the image is built', isReady, buildTimeoutMs)
 }
 
 /** Runs a command inside an agent and returns its output. */

@@ -40,6 +40,17 @@ describe('a run that a harness drives', () => {
     ])
   })
 
+  it('the warning that Codex writes before its answer is not part of the answer', async () => {
+    const warning =
+      'Model metadata for `box/qwen` not found. Defaulting to fallback metadata; this can degrade performance and cause issues.'
+    const { run, frames } = harnessParts()
+    expect(await run(asked(`say ${warning}`, 'say Hello.'), signal)).toMatchObject({ text: 'Hello.' })
+    expect(frames).toMatchObject([{ type: 'text_delta', content: 'Hello.' }])
+    expect(await run(asked(`say He quoted: ${warning}`), signal)).toMatchObject({
+      text: `He quoted: ${warning}`,
+    })
+  })
+
   it('a harness finds its settings in a file, as the agent writes them before each start', async () => {
     const { run, directory } = harnessParts()
     const folder = join(directory, '.flotilla', 'harness')
