@@ -3,6 +3,7 @@ import type { AgentHarnessView } from '@flotilla/protocol/agent-harness'
 import type { Harness } from '@flotilla/protocol/harness'
 import { harnessNames } from '@flotilla/protocol/harness-variable'
 import type { HarnessName } from '@flotilla/protocol/harness-variable'
+import { hintOfName } from '@flotilla/protocol/nearest-name'
 import { Problem } from '@flotilla/protocol/problem'
 import { Argument } from 'commander'
 import type { Command } from 'commander'
@@ -16,16 +17,19 @@ import { buildPackages } from './packages.ts'
 const harnessMemoryMb = 1536
 
 export function addHarnessCommand(program: Command, deps: CliDeps): void {
+  // Not `choices()`, which would also check the words that follow `--` as part of `--command`.
+  const known = new Argument('[harness...]', 'a known program')
+  known.argChoices = [...harnessNames]
   program
     .command('harness')
     .description(
       'Shows or sets the program that drives the runs of an agent in place of its own loop. A known one is installed from its npm package into the image of the agent.',
     )
     .argument('<agent>', 'id of the agent')
-    .addArgument(new Argument('[harness]', 'a known program').choices(harnessNames))
+    .addArgument(known)
     .option(
       '--command <word...>',
-      'another program that speaks the Agent Client Protocol, with its arguments; install it with flotilla packages set',
+      'another program that speaks the Agent Client Protocol, with its arguments; put those that begin with a dash after --; install it with flotilla packages set',
     )
     .option('--off', 'the agent’s own loop')
     .addHelpText(
@@ -34,6 +38,7 @@ export function addHarnessCommand(program: Command, deps: CliDeps): void {
 Examples:
   $ flotilla harness coder claude-code
   $ flotilla harness coder --command my-agent acp
+  $ flotilla harness coder --command my-agent -- --acp
   $ flotilla harness coder --off`,
     )
     .action(commandAction(deps, harness))
@@ -87,15 +92,26 @@ async function hasPackage({ mesh, signal }: CommandContext, id: string, name: Ha
 }
 
 /** Returns the harness of a line, null for none, and undefined if the line only asks. Throws Problem `bad-request`. */
-function wantedHarness(line: CommandLine): Harness | null | undefined {
-  const known = harnessNames.find((name) => name === line.operands[1])
+export function wantedHarness(line: CommandLine): Harness | null | undefined {
   const command = line.options['command']
-  const words = Array.isArray(command) ? command.filter((word) => typeof word === 'string') : []
+  const first = Array.isArray(command) ? command.filter((word) => typeof word === 'string') : []
+  const named = line.operands.slice(1)
+  const words = first.length > 0 ? [...first, ...named] : []
+  const known = words.length > 0 ? undefined : knownHarness(named)
   const isOff = flagOption(line, 'off')
   if ([known !== undefined, words.length > 0, isOff].filter(Boolean).length > 1)
     throw new Problem('bad-request', { detail: 'name one of a known harness, --command and --off' })
   if (isOff) return null
   return words.length > 0 ? { command: words } : known
+}
+
+function knownHarness([name, ...more]: readonly string[]): HarnessName | undefined {
+  const known = harnessNames.find((one) => one === name)
+  if (more.length === 0 && (name === undefined || known !== undefined)) return known
+  const given = [name, ...more].join(' ')
+  throw new Problem('bad-request', {
+    detail: `there is no harness ${given}: ${hintOfName(given, harnessNames, 'the harnesses are')}; --command names another program`,
+  })
 }
 
 function harnessWords({ agent_id: id, set_at: root, harness: set }: AgentHarnessView): string {
