@@ -89,7 +89,7 @@ export function packagesApproval(deps: {
             : `Chosen from the registries that this machine uses: ${of.registries.join(', ')}.`,
           files.length === 0
             ? `The lock, with SHA-256 ${of.lock_sha256}, changes no files of the image.`
-            : `The lock, with SHA-256 ${of.lock_sha256}, changes ${files.length} files of the image (${megabytes(of.download_bytes)} to download):`,
+            : `The lock, with SHA-256 ${of.lock_sha256}, changes ${files.length} ${files.length === 1 ? 'file' : 'files'} of the image (${megabytes(of.download_bytes)} to download):`,
           ...files,
           `Their install scripts run in a container of the build without a network. Programs of ${agentId} can run everything in the packages, with the rights of the agent.`,
           `The image is built now; ${agentId} uses it from its next run on, and work in progress is not interrupted.`,

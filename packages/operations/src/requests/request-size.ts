@@ -119,5 +119,5 @@ export function createRequestSize(
 
 function sizeWords({ memoryLimitBytes, cpu, pidsLimit, tmpSizeBytes }: AgentSize): string {
   const cpus = Number((cpu.quotaUs / cpu.periodUs).toFixed(3))
-  return `${memoryLimitBytes / mb} MB of memory, ${cpus} processors, ${pidsLimit} processes and ${tmpSizeBytes / mb} MB in /tmp`
+  return `${memoryLimitBytes / mb} MB of memory, ${cpus} ${cpus === 1 ? 'processor' : 'processors'}, ${pidsLimit} processes and ${tmpSizeBytes / mb} MB in /tmp`
 }

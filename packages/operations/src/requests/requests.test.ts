@@ -429,7 +429,7 @@ describe('another size that an agent asks for', () => {
     askSize({ memory_mb: 2048, cpus: 1 })
     const [one] = open()
     expect(one?.summary).toBe(
-      'change the size of agent coder from 384 MB of memory, 0.15 processors, 256 processes and 100 MB in /tmp to 2048 MB of memory, 1 processors, 256 processes and 100 MB in /tmp',
+      'change the size of agent coder from 384 MB of memory, 0.15 processors, 256 processes and 100 MB in /tmp to 2048 MB of memory, 1 processor, 256 processes and 100 MB in /tmp',
     )
     const words = one?.consequences.join('\n')
     expect(words).toContain('It used at most 300 MB.')
