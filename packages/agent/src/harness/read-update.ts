@@ -13,7 +13,8 @@ const outputMaxChars = 4000
 const textMaxChars = 200_000
 const planEntriesMax = 100
 /** Codex writes this in a message of its own before the first answer of a session, for each model that OpenAI lacks. */
-const codexWarning = /^Model metadata for `[^`]{1,200}` not found\. Defaulting to fallback metadata;[^\n]{0,200}$/
+const codexWarning =
+  /^Model metadata for `[^`]{1,200}` not found\. Defaulting to fallback metadata;[^\n]{0,200}$/
 /** Fields in which harnesses put the output of a program, if they report it as a record. */
 const outputFields = ['formatted_output', 'aggregated_output', 'output', 'stdout'] as const
 
@@ -68,7 +69,9 @@ export function readUpdate(params: unknown, sessionId: string): HarnessUpdate | 
   switch (update.sessionUpdate) {
     case 'agent_message_chunk': {
       const said = contentSchema.parse(update.content).text ?? ''
-      return said === '' || codexWarning.test(said) ? null : { kind: 'text', text: said.slice(0, textMaxChars) }
+      return said === '' || codexWarning.test(said)
+        ? null
+        : { kind: 'text', text: said.slice(0, textMaxChars) }
     }
     case 'plan':
       return { kind: 'plan', text: planText(update) }
