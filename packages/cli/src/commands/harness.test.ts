@@ -19,6 +19,6 @@ describe('wantedHarness', () => {
     expect(() => of('claud-code')).toThrow(
       expect.objectContaining({ detail: expect.stringContaining('claude-code') }),
     )
-    expect(() => of('codex', 'gemini')).toThrow()
+    expect(() => of('codex', 'gemini')).toThrow(expect.objectContaining({ code: 'bad-request' }))
   })
 })
