@@ -5,6 +5,7 @@ import { equivalentsOfEgress } from './of-egress.ts'
 import { equivalentsOfModels } from './of-models.ts'
 import { equivalentsOfOneMesh } from './of-one-mesh.ts'
 import { equivalentsOfPeople } from './of-people.ts'
+import { equivalentsOfPolicy } from './of-policy.ts'
 import { equivalentsOfTriggers } from './of-triggers.ts'
 import { equivalentsOfVault } from './of-vault.ts'
 
@@ -172,6 +173,7 @@ export const equivalents: readonly Equivalent[] = [
   ...equivalentsOfModels,
   ...equivalentsOfOneMesh,
   ...equivalentsOfPeople,
+  ...equivalentsOfPolicy,
   ...equivalentsOfTriggers,
   ...equivalentsOfVault,
 ]

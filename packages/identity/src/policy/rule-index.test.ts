@@ -218,6 +218,11 @@ describe('the index of rules', () => {
     expect(tested).toEqual(['r17'])
   })
 
+  test('finds rules whose set of characters is longer than the text around it', () => {
+    const index = createRuleIndex(rulesOf([{ match: { tool: ['ab[cdefghij]kl'] } }]))
+    expect(index.first(askedEffect({ ...full, tool: 'abdkl' }))?.name).toBe('r0')
+  })
+
   test.each<[string, (at: number) => Part, Partial<Effect>]>([
     ['condition on a server', (at) => ({ when: `mcp_server == "s${at}"` }), { mcpTool: null }],
     ['part of an absent host', (at) => ({ when: `host.contains("s${at}")` }), { host: undefined as never }],
