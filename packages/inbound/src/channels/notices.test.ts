@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { aChannelHarness, ann } from '../../../testing/src/channel-harness.ts'
+import { aChannelHarness, ann, issuer } from '../../../testing/src/channel-harness.ts'
 import type { ChannelHarnessOptions } from '../../../testing/src/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../../../testing/src/fake-channel.ts'
 import { channelLimits } from './channel-limits.ts'
@@ -34,6 +34,24 @@ describe('notices to owners', () => {
     await harness.note('the disk is nearly full')
     await harness.note('now it is')
     expect(harness.told().slice(1)).toEqual(['[scout] the disk is nearly full', '[scout] now it is'])
+  })
+
+  test('an owner who has only sent the pairing code gets notices', async () => {
+    const fake = createFakeAdapter({ editEveryMs: null })
+    const harness = await aChannelHarness({
+      adapters: [fake.adapter],
+      notices: { to: ['telegram'] },
+      people: [],
+    })
+    opened.push(harness)
+    const { code } = harness.codes.issue('telegram', issuer)
+    await fake.hear(aReceived({ text: `/start ${code}` }))
+    harness.events.publish({ type: 'note.added', note_id: 'note_1', agent_id: 'scout', message: 'look here' })
+    await harness.clock.settle()
+    expect(fake.messages().map(({ text }) => text)).toEqual([
+      expect.stringContaining('You are owner here'),
+      '[scout] look here',
+    ])
   })
 
   test('another quarantine of an agent causes another notice', async () => {

@@ -14,6 +14,7 @@ import { plainMessage } from '../messages/plain-message.ts'
 import type { PlainMessage } from '../messages/plain-message.ts'
 import { createRecentIds } from '../recent-ids.ts'
 import type { StrangerTable } from '../messages/stranger-table.ts'
+import type { TalkTable } from '../messages/talk-table.ts'
 import { problemText, writeAnswered } from '../commands/write-answer.ts'
 import type { WriteDeps } from '../commands/write-answer.ts'
 
@@ -27,6 +28,7 @@ export interface ReceiveDeps extends WriteDeps {
     adoptIdentity(issuer: HumanCaller, identity: string): Promise<string>
   }
   readonly strangers: StrangerTable
+  readonly talks: Pick<TalkTable, 'spoke'>
   readonly codes: PairingCodes
   readonly rate: CallRate
   readonly answer: AnswerMessage
@@ -156,6 +158,8 @@ async function pair(
   }
   deps.database.transaction(() => {
     deps.strangers.forget(channel, message.senderId)
+    // Notices go to where a person last wrote, which is here.
+    deps.talks.spoke({ channel, person: name, place: message.place }, message.senderId, deps.clock.now())
     deps.journal.append({ actor: 'system', action: 'channel.paired', subject: identity, detail: { channel } })
     const text = `You are ${name} here, an owner of this fleet. /help lists the commands.`
     writeAnswered(deps, { channel, message, person: name, became: 'paired' }, { text })
