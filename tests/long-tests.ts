@@ -79,10 +79,24 @@ const security = [
   'own-addresses',
 ].map((name) => `tests/security/${name}.test.ts`)
 
-/** Thousands of odd answers by each official client; `npm test` plays the same rows to the readers of the wires. */
-const providers = ['surfaces'].map((name) => `tests/providers/${name}.test.ts`)
+/**
+ * Tests in one process that take tens of seconds: thousands of odd answers by each official client and for whole answers,
+ * of which `npm test` plays the rows to the readers of the wires; trees of hostile files; floods of a harness; a year of
+ * cron.
+ */
+const inOneProcess = [
+  'packages/agent/src/harness/hostile-harness',
+  'packages/egress/src/egress/mcp/clean-parts',
+  'packages/inbound/src/triggers/cron/simulated-year',
+  'packages/inference/src/models/gateway/quoted-requests',
+  'packages/operations/src/backup/agent-tree',
+  'packages/operations/src/backup/changing-tree',
+  'tests/providers/native-wires',
+  'tests/providers/surfaces',
+  'tests/providers/whole-answers',
+].map((name) => `${name}.test.ts`)
 
-export const longFlows: readonly string[] = [...flows, ...security, ...providers]
+export const longFlows: readonly string[] = [...flows, ...security, ...inOneProcess]
 
 export const longPageTests: readonly string[] = [
   'agent-browser',
