@@ -57,8 +57,9 @@ export interface AskedEffect {
 }
 
 export function askedEffect(given: Effect): AskedEffect {
-  const effect = decidable(given)
-  const paths = once(() => (typeof effect.path === 'string' ? pathForms(effect.path) : []))
+  const forms = once(() => (typeof given.path === 'string' ? pathForms(given.path) : []))
+  const effect = decidable(given, forms)
+  const paths = () => (typeof effect.path === 'string' ? forms() : [])
   const forbiddenPaths = once(() => forbiddenForms(paths()))
   const foldedPaths = once(() => [...new Set(forbiddenPaths().map((path) => path.toLowerCase()))])
   const work = once((): Partial<WorkOrigins> => {
@@ -91,10 +92,10 @@ export function askedEffect(given: Effect): AskedEffect {
 }
 
 /** Returns the effect with values hidden that no rule can be tested with. */
-function decidable(effect: Effect): Effect {
+function decidable(effect: Effect, forms: () => readonly string[]): Effect {
   const { path, usd } = effect
   // Only a path that is encoded several times, or has dots beside encoded characters, has so many forms.
-  const isObscure = typeof path === 'string' && path.includes('%') && pathForms(path).length > pathFormsMax
+  const isObscure = typeof path === 'string' && path.includes('%') && forms().length > pathFormsMax
   const hidden = { ...(isObscure ? { path: null } : {}), ...(Number.isNaN(usd) ? { usd: null } : {}) }
   // The origins are a getter that reads the database, which a copy would call.
   return Object.keys(hidden).length === 0

@@ -10,28 +10,30 @@ export const pathFormsMax = 8
  * complete, and rules must treat the path as hidden. `forbiddenForms` adds those that only rules that forbid match. Pure.
  */
 export function pathForms(path: string): readonly string[] {
-  const forms = new Set([path, ...cleanForms(path)])
+  const forms = new Set<string>()
   // Grows while it is read. A server may resolve dots before or after it decodes.
   const levels = new Set([path])
   for (const level of levels) {
-    for (const sent of [level, withoutDots(withoutEmptySegments(level))]) {
+    const [joined, resolved] = cleanForms(level)
+    for (const form of [level, joined, resolved]) forms.add(form)
+    for (const sent of new Set([level, resolved])) {
       const decoded = decodedOnce(sent)
       if (decoded === sent) continue
       levels.add(decoded)
-      const plain = withoutParameters(decoded)
-      for (const form of [decoded, plain, ...cleanForms(decoded), withoutDots(withoutEmptySegments(plain))])
-        forms.add(form)
+      addWithoutParameters(forms, decoded)
     }
     if (forms.size > pathFormsMax) break
   }
-  if (levels.size === 1) {
-    const plain = withoutParameters(path)
-    for (const form of [plain, withoutDots(withoutEmptySegments(plain))]) forms.add(form)
-  }
+  if (levels.size === 1) addWithoutParameters(forms, path)
   return [...forms]
 }
 
-function cleanForms(path: string): readonly string[] {
+function addWithoutParameters(forms: Set<string>, path: string): void {
+  const plain = withoutParameters(path)
+  if (plain !== path) forms.add(plain).add(cleanForms(plain)[1])
+}
+
+function cleanForms(path: string): readonly [string, string] {
   const joined = withoutEmptySegments(path)
   return [joined, withoutDots(joined)]
 }

@@ -6,7 +6,6 @@ import type { Match } from './policy-schema.ts'
 import { groupByNeeds, rulesLeft } from './rule-groups.ts'
 import type { RuleGroup } from './rule-groups.ts'
 import { createTextFinder } from './text-finder.ts'
-import type { FindTexts } from './text-finder.ts'
 
 /** Finds the first rule that matches, without testing rules for other hosts, servers, agents and so on. */
 export interface RuleIndex {
@@ -75,12 +74,12 @@ function partField(
 }
 
 /**
- * The longest part of a pattern without wildcards, and before the first set or after the last one. In a path, `**` with its
- * slash may stand for nothing.
+ * The longest part of a pattern without wildcards, and before the first set or after the last one; of equal ones the last,
+ * which fewer patterns share. In a path, `**` with its slash may stand for nothing.
  */
 function longestPart(pattern: string, isPath: boolean): string {
   const parts = isPath ? pattern.split(/\*+\/?/) : pattern.replace(/\[.*\]/s, '*').split(/[*?[]/)
-  return parts.toSorted((a, b) => b.length - a.length)[0] ?? ''
+  return parts.toReversed().toSorted((a, b) => b.length - a.length)[0] ?? ''
 }
 
 /** In the order in which a field is preferred to another one with rules as few. */
@@ -263,12 +262,9 @@ function lookup(field: IndexedField, keys: readonly Key[]): (asked: AskedEffect)
   const find = createTextFinder(keys.filter((key) => typeof key === 'string'))
   return (asked) => {
     const texts = field.keysFrom(asked)
-    return texts === null ? null : foundWithin(texts, find)
+    // One search for all: a key that is found across two texts only adds a rule that is tested.
+    return texts === null ? null : find(texts.join('\n'))
   }
-}
-
-function foundWithin(texts: readonly string[], find: FindTexts): Iterable<string> {
-  return new Set(texts.flatMap((text) => [...find(text)]))
 }
 
 /** The text before the second slash; the whole path without one. */

@@ -24,6 +24,7 @@ export function createTextFinder(texts: Iterable<string>): FindTexts {
     let node = root
     for (let at = 0; at < text.length; at += 1) {
       node = step(node, text.charCodeAt(at))
+      if (node === root) continue
       // What is found at a node once was found at its suffixes as well.
       for (let end: Node | null = node; end !== null; end = end.shorter) {
         if (end.ends === null) continue
