@@ -54,7 +54,11 @@ export interface FallbackDeps extends AllowedModelsDeps {
   readonly priceOf: (model: PricedModel) => Price
 }
 
-/** Returns the requested model, which must be configured, then its allowed, configured and priced fallbacks. */
+/**
+ * Returns the requested model, which must be configured, then its configured and priced fallbacks. The owner's settings
+ * name them, so they need no entry in the list of the agent, which cannot request them by that; only models that search
+ * the web by themselves do.
+ */
 export function fallbackChain(deps: FallbackDeps, agentId: string, requested: ModelName): CatalogModel[] {
   const chain = [deps.catalog.find(requested)]
   const names = modelSettingsOf(deps.settings(), fullName(requested))?.fallback ?? []
@@ -63,7 +67,7 @@ export function fallbackChain(deps: FallbackDeps, agentId: string, requested: Mo
   const allowed = allowListOf(deps, agentId)
   for (const name of names) {
     const standIn = resolveModel(name, provider)
-    if (!standIn || !modelIsListed(allowed, standIn, provider)) continue
+    if (!standIn || (searchesByItself(name) && !modelIsListed(allowed, standIn, provider))) continue
     const model = usableModel(deps, standIn)
     if (model && !chain.includes(model)) chain.push(model)
   }

@@ -206,13 +206,23 @@ describe('a chain of three models', () => {
     expect(health('two/m')).toBe('ok')
   })
 
-  test('a model outside the list of the agent, without a price or without a provider is never a fallback', async () => {
+  test('a fallback of the owner answers for an agent that may not request it', async () => {
+    const { upstreams, ask, calls } = await aChain({ settings: { agents: {} } })
+    refusing(upstreams.one, 401)
+    whole(upstreams.two)
+    expect((await ask()).headers['x-flotilla-model']).toBe('two/m')
+    expect(calls()).toEqual([1, 1, 0])
+    await expect(ask({ model: 'two/m' })).rejects.toMatchObject({ code: 'model-not-allowed' })
+  })
+
+  test('a model that searches the web or without a provider is never a fallback', async () => {
     const settings = {
       models: {
-        'one/m': { price, fallback: ['two/m', 'nowhere/m', 'three/dear', 'three/m'] },
+        'one/m': { price, fallback: ['two/m-search-preview', 'nowhere/m', 'three/m'] },
+        'two/m-search-preview': { price },
         'three/m': { price },
       },
-      agents: { scout: { models: ['nowhere/*', 'three/m'] } },
+      agents: { scout: { models: ['nowhere/*'] } },
     }
     const { upstreams, ask, calls } = await aChain({ settings })
     refusing(upstreams.one, 401)
