@@ -75,6 +75,7 @@ export function createAssessPayment(deps: {
       short: seen === null ? [] : short,
       payees: payeesOf(name, { order, plan, effects }),
       ...valued,
+      ordered: order.do === 'transfer' ? await worthOf(on, order, signal) : null,
       imitations: await imitationsIn(on, { ...valued, effects }, signal),
       compared: { names: settings.known_addresses, paid: payees.knownPayees(name, comparedMax) },
     }

@@ -18,6 +18,7 @@ function aPayment(changes: Partial<DescribedPayment> = {}): DescribedPayment {
     effects: { changes: [], payees: [], grants: [] },
     payees: { paid: [friend ?? ''], others: [] },
     leaving: [sum],
+    ordered: sum,
     grants: [],
     fee,
     chargedMicroUsd: sum.microUsd + fee.microUsd,
@@ -53,6 +54,17 @@ describe('a person is asked first', () => {
 test('the summary of a payment also contains its allowances', () => {
   expect(paymentSummary(aPayment({ grants: [{ ...sum, grant }] }))).toBe(
     `pay 1 ETH (3000 USD) to ${friend} on ethereum, and lets ${other} take ALL of the token ${other}`,
+  )
+})
+
+test('a payment of a token that may take more than was ordered names both amounts', () => {
+  const all = { ...sum, words: '999.75 of the token T (999.75 USD)' }
+  const payment = aPayment({ leaving: [all], ordered: { ...sum, words: '0.35 of the token T (0.35 USD)' } })
+  expect(paymentSummary(payment)).toBe(
+    `pay 0.35 of the token T (0.35 USD) to ${friend} on ethereum, for which 999.75 of the token T (999.75 USD) may leave`,
+  )
+  expect(paymentLines(payment)).toContain(
+    'Ordered is 0.35 of the token T (0.35 USD); the token may take another amount.',
   )
 })
 

@@ -17,6 +17,8 @@ export interface DescribedPayment extends Understood {
   readonly short?: readonly (string | null)[]
   readonly payees: Payees
   readonly leaving: readonly Worth[]
+  /** What a transfer orders; null for a call. */
+  readonly ordered: Worth | null
   readonly grants: readonly (Worth & { readonly grant: Grant })[]
   readonly fee: Worth
   readonly chargedMicroUsd: number
@@ -26,8 +28,10 @@ export interface DescribedPayment extends Understood {
 }
 
 /** Describes a payment in one line. Pure. */
-export function paymentSummary({ chain, order, plan, effects, leaving, grants }: DescribedPayment): string {
+export function paymentSummary(payment: DescribedPayment): string {
+  const { chain, order, plan, effects, leaving, grants } = payment
   return summaryOf(chain, order, {
+    more: moreThanOrdered(payment),
     called: order.do === 'call' ? calledIn(plan, order) : '',
     isKnown: effects !== null,
     leaving: leaving.map(({ words }) => words),
@@ -43,6 +47,7 @@ export function paymentLines(payment: DescribedPayment): readonly string[] {
     order.do === 'transfer'
       ? `To ${describeAddress(order.to, compared).words}.`
       : `Calls ${calledIn(plan, order)} of ${describeAddress(order.contract, compared).words} with ${shortArgs(order)}.`,
+    ...moreThanOrderedLines(payment),
     ...movesLines(payment),
     ...grantLines(payment),
     ...payeeLines(payment),
@@ -85,6 +90,19 @@ function hiddenWords({ chain, short = [], plan: { simulation } }: DescribedPayme
     ),
     ...unseen.map((address) => `the contract ${address} does not report what the call does there`),
   ]
+}
+
+/** Returns what a transfer orders if other amounts may leave, such as all that an address has of a silent token. */
+function moreThanOrdered({ ordered, leaving }: DescribedPayment): Worth | null {
+  if (ordered === null || leaving.length === 0) return null
+  // Addresses of tokens may be in another case.
+  const isOrdered = leaving.some(({ words }) => words.toLowerCase() === ordered.words.toLowerCase())
+  return isOrdered ? null : ordered
+}
+
+function moreThanOrderedLines(payment: DescribedPayment): readonly string[] {
+  const ordered = moreThanOrdered(payment)
+  return ordered === null ? [] : [`Ordered is ${ordered.words}; the token may take another amount.`]
 }
 
 function movesLines({ chain, leaving, effects, plan }: DescribedPayment): readonly string[] {
@@ -145,11 +163,13 @@ function summaryOf(
   order: Order,
   {
     called: what,
+    more,
     isKnown,
     leaving,
     letting,
   }: {
     readonly called: string
+    readonly more: Worth | null
     readonly isKnown: boolean
     readonly leaving: readonly string[]
     readonly letting: readonly string[]
@@ -158,7 +178,10 @@ function summaryOf(
   const moved = leaving.join(' and ')
   const rest = isKnown ? '' : '; its other effects are unknown'
   if (order.do === 'transfer') {
-    const paid = `pay ${moved || 'only its fee'} to ${order.to} on ${chain}`
+    const paid =
+      more === null
+        ? `pay ${moved || 'only its fee'} to ${order.to} on ${chain}`
+        : `pay ${more.words} to ${order.to} on ${chain}, for which ${moved} may leave`
     return `${[paid, ...letting].join(', and ')}${rest}`
   }
   const does = [...(moved === '' ? [] : [`moves ${moved}`]), ...letting]
