@@ -36,6 +36,19 @@ test.each(['disk-full', 'storage-failing', 'too-many-files'])(
   },
 )
 
+test('a crash after many starts that the storage refused is not waited out for long', () => {
+  let failures = 0
+  for (let count = 0; count < 20; count++) {
+    const next = nextStep(
+      { ...killed, code: 74, signal: null, problem: 'disk-full', wasReady: false },
+      failures,
+    )
+    if (!next.restart) throw new Error('it gave up')
+    failures = next.failures
+  }
+  expect(nextStep(killed, failures)).toMatchObject({ delayMs: 4000 })
+})
+
 test('the supervisor says how a mesh ended', () => {
   expect(endWords(killed)).toBe('killed by SIGKILL')
   expect(endWords({ code: 1, signal: null, problem: 'disk-full' })).toBe('exit code 1, disk-full')

@@ -23,6 +23,8 @@ const longestDelayMs = 30_000
  * storage may recover at any time.
  */
 const storageDelayMs = 2000
+/** Starts that the storage refused count as at most so many failures: after them a crash waits no longer than they did. */
+const storageFailuresMax = 3
 /** A mesh that ran for this long resets the restart delays, milliseconds. */
 const soundAfterMs = 60_000
 
@@ -39,11 +41,12 @@ export function nextStep(end: MeshEnd, failures: number): NextStep {
     return { restart: false, why: 'a restart cannot repair the cause; the owner must change something first' }
   }
   const count = end.wasReady && end.livedMs >= soundAfterMs ? 1 : failures + 1
-  const most = storageProblems.includes(end.problem) ? storageDelayMs : longestDelayMs
+  const isStorage = storageProblems.includes(end.problem)
+  const most = isStorage ? storageDelayMs : longestDelayMs
   return {
     restart: true,
     delayMs: backoffMs({ firstMs: firstDelayMs, maxMs: most }, count),
-    failures: count,
+    failures: isStorage ? Math.min(count, storageFailuresMax) : count,
   }
 }
 
