@@ -17,9 +17,18 @@ const stackedMarks = /(\p{M}{8})\p{M}+/gu
  */
 export function cleanText(text: string): { readonly text: string; readonly wasCut: boolean } {
   const wasCut = text.length > answerCharsMax
-  const bounded = wasCut ? wholeUpTo(text, answerCharsMax) : text
+  const bounded = wasCut ? wholeWords(wholeUpTo(text, answerCharsMax)) : text
   const cleaned = sanitizeForPrompt(bounded.replace(/\r\n?/g, '\n'))
   return { text: cleaned.replace(stackedMarks, '$1'), wasCut }
+}
+
+/** The longest word that is left out because it was cut, in characters; a longer one is no address. */
+const cutWordMaxChars = 4096
+const cutWord = new RegExp(String.raw`(?<!\S)\S{1,${cutWordMaxChars}}$`)
+
+/** Leaves out the last word, which was cut: the beginning of an address is another address that can be followed. Pure. */
+function wholeWords(text: string): string {
+  return text.replace(cutWord, '')
 }
 
 /** Returns the first `max` code units without half of a surrogate pair. Pure. */

@@ -308,6 +308,13 @@ const channelsOf = (kind: number) =>
     ? channelNames
     : channelNames.filter((_channel, at) => at === kind % channelNames.length)
 
+test('an answer that is cut off ends with a whole word, so that no address becomes a shorter one', () => {
+  const address = `https://example.com/${'a'.repeat(300)}`
+  const before = 'word '.repeat((answerCharsMax - 100) / 5)
+  expect(cleanText(`${before}${address} and more`)).toEqual({ text: before, wasCut: true })
+  expect(cleanText('x'.repeat(answerCharsMax + 1)).text).toHaveLength(answerCharsMax)
+})
+
 describe('hostile text', () => {
   test.each([
     ['bold words', 0, '**a** '],
