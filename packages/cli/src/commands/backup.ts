@@ -163,7 +163,7 @@ async function restore(context: CommandContext, line: CommandLine): Promise<void
   noteMissing(context, restored, 'the restored home')
   const goOn = context.environment.isPod
     ? 'kubectl apply --filename deploy/kubernetes/flotilla.yaml, or restore.enabled=false of the chart'
-    : 'flotilla start'
+    : ['flotilla start', ...runtimeWords(askedRuntime(line))].join(' ')
   if (restored.about.secrets) {
     terminal.hint(`Stop the mesh of the old home if it runs, then continue with:  ${goOn}`)
     return

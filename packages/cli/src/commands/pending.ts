@@ -98,11 +98,15 @@ function approvalLines(
           ...one.costs.map((text) => `  costs      ${printable(text)}`),
           `  exactly    ${one.kind} ${oneLine(JSON.stringify(one.args), 300)}`,
         ]
-      : [
-          `  state      ${one.state}${one.resolved_by === null ? '' : ` by ${one.resolved_by}`}`,
-          ...(one.detail === '' ? [] : [`  ${printable(one.detail)}`]),
-        ]),
+      : [`  state      ${stateWords(one)}`, ...(one.detail === '' ? [] : [`  ${printable(one.detail)}`])]),
   ]
+}
+
+/** An approval that expired after a person confirmed it names that person, who did not end it. */
+function stateWords({ state, resolved_by: by }: ApprovalView): string {
+  if (by === null) return state
+  if (state === 'expired') return by === 'system' ? state : `confirmed by ${by}, then expired`
+  return `${state} by ${by}`
 }
 
 async function confirm(context: CommandContext, line: CommandLine): Promise<void> {
