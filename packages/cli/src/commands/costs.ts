@@ -91,7 +91,7 @@ const titles: Readonly<Record<CostKey, string>> = {
 
 export function costTable(report: Reply<'costReport'>): string[] {
   // Shares of money say nothing where all calls are free.
-  const isFree = report.total.usd === 0
+  const isFree = isFreeOfCharge(report.total)
   const amountOf = isFree ? tokensOf : ({ usd }: { readonly usd: number }) => usd
   const largest = Math.max(...report.rows.map(amountOf))
   const isUnsure = report.total.unconfirmed_usd > 0
@@ -116,7 +116,7 @@ export function costTable(report: Reply<'costReport'>): string[] {
     ],
     report.rows.map((row) => [
       row.key === '' ? '(none)' : row.key,
-      row.usd === 0 && row.calls > 0 ? 'free' : upTo(formatUsd(row.usd), row.unconfirmed_usd),
+      isFreeOfCharge(row) ? 'free' : upTo(formatUsd(row.usd), row.unconfirmed_usd),
       ...(isUnsure ? [row.unconfirmed_usd > 0 ? formatUsd(row.unconfirmed_usd) : ''] : []),
       share(amountOf(row), report.by === 'day' ? largest : amountOf(report.total)),
       `${row.calls}`,
@@ -126,6 +126,11 @@ export function costTable(report: Reply<'costReport'>): string[] {
       ...(overTime ? [sparkline(condensed(row.daily_usd, sparkColumnsMax))] : []),
     ]),
   )
+}
+
+/** A call that failed before it used a token costs nothing either, and its model may have a price. */
+function isFreeOfCharge(row: Parameters<typeof tokensOf>[0] & { readonly usd: number }): boolean {
+  return row.usd === 0 && tokensOf(row) > 0
 }
 
 function tokensOf(row: { readonly prompt_tokens: number; readonly completion_tokens: number }): number {
