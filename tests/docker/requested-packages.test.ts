@@ -73,7 +73,7 @@ withEngine(
         const approval = await asked()
         expect(approval).toMatchObject({ subject: 'greeter' })
         const lines = approval.consequences.join('\n')
-        expect(lines).toMatch(/The lock, with SHA-256 [0-9a-f]{64}, changes 1 files of the image/)
+        expect(lines).toMatch(/The lock, with SHA-256 [0-9a-f]{64}, changes 1 file of the image/)
         const [, version = 'none'] = /hello ([^\s,]+)/.exec(lines) ?? []
         expect(lines).toMatch(/hello .*sha256:[0-9a-f]{64}/)
         expect(await imageOf()).toBeNull()
