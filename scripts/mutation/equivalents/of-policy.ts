@@ -193,7 +193,7 @@ export const equivalentsOfPolicy: readonly Equivalent[] = [
         `for (let dot = host.indexOf(""); dot !== -1; dot = host.indexOf('.', dot + 1))`,
       ],
     ]),
-    ...allSince('the rules of conditions are found by their keys, so nobody calls this function', [
+    ...allSince('the rules of conditions are found by their keys, so this function is never called', [
       ['keysOf: () => null,', 'keysOf: () => undefined,'],
       [
         'const partsField: IndexedField = { keysOf: () => null, keysFrom: () => [] }',
@@ -223,8 +223,8 @@ export const equivalentsOfPolicy: readonly Equivalent[] = [
     ]),
     ...allSince('the value before it is always there', [
       [
-        "return parts.toSorted((a, b) => b.length - a.length)[0] ?? ''",
-        'return parts.toSorted((a, b) => b.length - a.length)[0] ?? "Stryker was here!"',
+        "return parts.toReversed().toSorted((a, b) => b.length - a.length)[0] ?? ''",
+        'return parts.toReversed().toSorted((a, b) => b.length - a.length)[0] ?? "Stryker was here!"',
       ],
       [
         'const rarest = rarestOf(choices.get(rule) ?? [])',
