@@ -12,3 +12,10 @@ const repairs = {
 export function notFound(kind: keyof typeof repairs, detail: string): Problem {
   return new Problem('not-found', { detail, repair: repairs[kind] })
 }
+
+const shownIdMaxChars = 60
+
+/** The problem of the id of a run that does not exist; the id comes from a caller, so it is shortened. Pure. */
+export function noSuchRun(runId: string): Problem {
+  return notFound('run', `there is no run ${runId.slice(0, shownIdMaxChars)}`)
+}

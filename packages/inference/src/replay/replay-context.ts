@@ -1,4 +1,4 @@
-import { notFound } from '@flotilla/protocol/not-found'
+import { noSuchRun } from '@flotilla/protocol/not-found'
 import { Problem } from '@flotilla/protocol/problem'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { Caller } from '@flotilla/identity/access'
@@ -48,7 +48,7 @@ export async function requireRecord(
 ): Promise<RunWithRecord> {
   context.kernel.guard(caller, { do: 'view-fleet' })
   const run = context.runs.find(runId)
-  if (!run) throw notFound('run', `there is no run ${runId}`)
+  if (!run) throw noSuchRun(runId)
   const record = await knownRecordOf(context, runId)
   if (record.steps.length === 0) {
     const why = context.exchanges.cutOf(runId) ?? 'the run called no model, or its record was deleted'

@@ -1,6 +1,6 @@
 import { runEventsMax } from '@flotilla/protocol/dashboard-api'
 import type { FleetEvent } from '@flotilla/protocol/fleet-event'
-import { notFound } from '@flotilla/protocol/not-found'
+import { noSuchRun } from '@flotilla/protocol/not-found'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import type { EventBus } from '@flotilla/foundation/events'
 
@@ -22,7 +22,7 @@ export function createRunEvents(deps: {
   return {
     of: (caller, runId, only) => {
       guard(caller, { do: 'view-fleet' })
-      if (!runs.find(runId)) throw notFound('run', `there is no run ${runId}`)
+      if (!runs.find(runId)) throw noSuchRun(runId)
       const types = only === undefined ? undefined : ([only, 'run.changed'] as const)
       const found = events.ofRun(runId, { limit: runEventsMax + 1, types })
       const isWhole = found.some(({ body }) => body.type === 'run.changed' && body.state === 'queued')

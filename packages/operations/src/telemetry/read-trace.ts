@@ -1,4 +1,4 @@
-import { notFound } from '@flotilla/protocol/not-found'
+import { noSuchRun } from '@flotilla/protocol/not-found'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { SpanView, TraceView } from '@flotilla/protocol/trace-api'
 import type { Clock } from '@flotilla/protocol/clock'
@@ -41,7 +41,7 @@ export function createReadTrace(deps: {
   return (caller, runId) => {
     guard(caller, { do: 'view-fleet' })
     const run = runs.find(runId)
-    if (!run) throw notFound('run', `there is no run ${runId}`)
+    if (!run) throw noSuchRun(runId)
     deps.flush()
     const now = clock.now()
     const root = runs.chainOf(runId).at(-1) ?? run

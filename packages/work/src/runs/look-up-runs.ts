@@ -1,4 +1,4 @@
-import { notFound } from '@flotilla/protocol/not-found'
+import { noSuchRun } from '@flotilla/protocol/not-found'
 import type { RunView } from '@flotilla/protocol/run'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import type { RunQueries } from './ledger.ts'
@@ -32,7 +32,7 @@ export function createLookUpRuns(deps: {
     one: (caller, runId) => {
       guard(caller, { do: 'view-fleet' })
       const run = queries.find(runId)
-      if (!run) throw notFound('run', `there is no run ${runId}`)
+      if (!run) throw noSuchRun(runId)
       return queries.view(run)
     },
   }

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { headers } from '@flotilla/protocol/headers'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
-import { notFound } from '@flotilla/protocol/not-found'
+import { noSuchRun } from '@flotilla/protocol/not-found'
 import { Problem } from '@flotilla/protocol/problem'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
@@ -60,7 +60,7 @@ export function createRunOutcomes(deps: {
       for (;;) {
         signal.throwIfAborted()
         const run = table.find(runId)
-        if (!run) throw unknownRun(runId)
+        if (!run) throw noSuchRun(runId)
         for (const event of waiting.empty()) yield { type: 'event', event }
         if (isTerminal(run.state)) {
           // Asks for pending costs to be written first, because the outcome must include the whole cost.
@@ -95,7 +95,7 @@ export function createRunOutcomes(deps: {
       const run = table.find(runId)
       // A confirmation changes the delivery state, so a caller that may only view is rejected.
       guard(caller, { do: 'submit-run', to: run?.agentId ?? '' })
-      if (!run) throw unknownRun(runId)
+      if (!run) throw noSuchRun(runId)
       if (!isTerminal(run.state)) throw new Problem('conflict', { detail: `run ${run.id} has not ended` })
       outbox.outcomeRead(run.id)
     },
@@ -151,8 +151,4 @@ interface Reading {
   readonly waiting: FamilyEvents
   readonly stop: () => void
   readonly signal: AbortSignal
-}
-
-function unknownRun(runId: string): Problem {
-  return notFound('run', `there is no run ${runId.slice(0, 60)}`)
 }

@@ -1,4 +1,4 @@
-import { notFound } from '@flotilla/protocol/not-found'
+import { noSuchRun } from '@flotilla/protocol/not-found'
 import { Problem } from '@flotilla/protocol/problem'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { Journal } from '@flotilla/foundation/journal'
@@ -36,7 +36,7 @@ export function createCancelRun(deps: {
   return (caller, runId, why = 'The run was cancelled.') => {
     const found = table.find(runId)
     guard(caller, { do: 'submit-run', to: found?.agentId ?? '' })
-    if (!found) throw notFound('run', `there is no run ${runId.slice(0, 60)}`)
+    if (!found) throw noSuchRun(runId)
     return database.transaction(() => {
       const run = table.find(runId) ?? found
       if (run.state === 'cancelled') return run

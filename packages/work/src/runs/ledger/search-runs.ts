@@ -1,4 +1,4 @@
-import { notFound } from '@flotilla/protocol/not-found'
+import { noSuchRun } from '@flotilla/protocol/not-found'
 import type { Origin } from '@flotilla/protocol/origin'
 import type { RunState } from '@flotilla/protocol/run'
 import type { Database } from '@flotilla/foundation/storage'
@@ -65,6 +65,12 @@ export function createSearchRuns(database: Database, tasks: Pick<RunTasks, 'titl
     return row === undefined ? null : Number(row['position'])
   }
 
+  function positionOf(runId: string): number {
+    const position = numberOf('SELECT position FROM runs WHERE id = :runId', { runId })
+    if (position === null) throw noSuchRun(runId)
+    return position
+  }
+
   /**
    * Returns the first position whose run was not created before a time. Runs are created in the order of their
    * positions, so a search that halves the range reads some twenty rows.
@@ -95,11 +101,7 @@ export function createSearchRuns(database: Database, tasks: Pick<RunTasks, 'titl
     } = asked
     const { limit } = asked
     const of: Scanned = agentId === '' ? 'all' : 'ofAgent'
-    const start =
-      before === undefined
-        ? Number.MAX_SAFE_INTEGER
-        : numberOf('SELECT position FROM runs WHERE id = :before', { before })
-    if (start === null) throw notFound('run', `there is no run ${before}`)
+    const start = before === undefined ? Number.MAX_SAFE_INTEGER : positionOf(before)
     const below = asked.until === undefined ? start : Math.min(start, positionAt(until))
     const lowest = asked.since === undefined ? 0 : positionAt(since)
     const floor =
