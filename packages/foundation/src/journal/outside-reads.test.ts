@@ -20,6 +20,8 @@ test('the places that an agent has read from since a time are found, the last us
   append('run.settled', 'run_1')
   await clock.advance(1000)
   append('browser.acted', 'news.org')
+  // An empty page has no host.
+  append('browser.acted', '')
   append('proxy.used', 'example.org')
 
   const reads = createOutsideReads(database)

@@ -23,7 +23,7 @@ export function createOutsideReads(
   // The list of actions is that of the index `journal_outside_reads`.
   const select = `SELECT action, subject, server FROM (
       SELECT seq, action, subject, json_extract(detail, '$.server') AS server FROM journal
-      WHERE actor = ? AND at >= ?
+      WHERE actor = ? AND at >= ? AND subject <> ''
         AND action IN ('http.requested', 'mcp.exchanged', 'web.searched', 'browser.acted', 'proxy.opened', 'proxy.used')
       ORDER BY at DESC LIMIT ${searchedEntriesMax})
     GROUP BY action, subject, server ORDER BY max(seq) DESC`

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatRunCosts, formatRunReads } from './format-run-costs.ts'
+import { formatRunCosts } from './format-run-costs.ts'
 
 const limit = (scope: string, name: string, [of, left]: readonly [number, number]) => ({
   name,
@@ -27,19 +27,4 @@ test('one call is one, none is said, and where nothing bounds it nothing is said
   expect(formatRunCosts({ agentId: 'a', calls: 0, spentUsd: 0, limits: [] })).toEqual([
     'The run of a that requested this continues whatever you decide; it has called no model yet.',
   ])
-})
-
-test('a person sees where a run has read from, also that it has read nothing', () => {
-  const host = (name: string) => ({ kind: 'host' as const, name })
-  const reads = [
-    host('example.org'),
-    { kind: 'mcp-server', name: 'tickets' },
-    { kind: 'web-search', name: 'brave' },
-  ] as const
-  expect(formatRunReads({ agentId: 'a', reads })).toBe(
-    'Since the run was created, a has read from: example.org, the MCP server tickets, a web search (brave).',
-  )
-  const many = Array.from({ length: 20 }, (_, at) => host(`h${at}.org`))
-  expect(formatRunReads({ agentId: 'a', reads: many })).toMatch(/h11\.org and 8 more\.$/)
-  expect(formatRunReads({ agentId: 'a', reads: [] })).toContain('has read nothing from a host')
 })
