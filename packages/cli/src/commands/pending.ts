@@ -103,7 +103,7 @@ function approvalLines(
 }
 
 /** An approval that expired after a person confirmed it names that person, who did not end it. */
-function stateWords({ state, resolved_by: by }: ApprovalView): string {
+export function stateWords({ state, resolved_by: by }: Pick<ApprovalView, 'state' | 'resolved_by'>): string {
   if (by === null) return state
   if (state === 'expired') return by === 'system' ? state : `confirmed by ${by}, then expired`
   return `${state} by ${by}`

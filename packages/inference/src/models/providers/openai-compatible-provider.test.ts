@@ -72,6 +72,21 @@ describe('the openai-compatible provider', () => {
     await upstream.close()
   })
 
+  test('the openai-compatible provider calls a server in errors by its name in the settings', async () => {
+    const upstream = await startLlmUpstream()
+    upstream.answerWith((_call, response) => void response.destroy())
+    const provider = createOpenAiCompatibleProvider({
+      baseUrl: upstream.baseUrl,
+      apiKey: null,
+      name: 'gpu-box',
+    })
+    await expect(provider.complete(request, { signal: open() })).rejects.toMatchObject({
+      detail: expect.stringContaining(`gpu-box (${new URL(upstream.baseUrl).host})`),
+    })
+    await provider.close()
+    await upstream.close()
+  })
+
   test('the openai-compatible provider comes to the end of an answer that ends with its connection, however slowly it is read', async () => {
     const upstream = await startLlmUpstream()
     const pieces = ['one ', 'two ', 'three ', 'four']
