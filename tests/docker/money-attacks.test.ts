@@ -200,7 +200,7 @@ withEngine(
     it('a model call after the end of its run, or with the token of an earlier start, is rejected', async () => {
       await setBudget({ scope: 'agent', id: 'late', daily_usd: 1 })
       await setBudget({ scope: 'fleet', daily_usd: 5 })
-      const start = `printf %s "$OPENAI_API_KEY" > token; (setsid node attack.mjs late ${model} background log >/dev/null 2>&1 &); sleep 3; cut -d' ' -f3- log | sort | uniq -c`
+      const start = `printf %s "$OPENAI_API_KEY" > token; (setsid node attack.mjs late ${model} background log >/dev/null 2>&1 &); until grep -qs ' 200' log; do sleep 0.1; done; cut -d' ' -f3- log | sort | uniq -c`
       expect(await inside('late', start)).toMatch(/\d 200/)
       const [overAt, before] = [Date.now(), upstream.calls.length]
       await sleep(2000)
