@@ -22,6 +22,20 @@ function installed() {
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === lock
 }
 
+/** Whether a person ran `npm ci`: npm records what it installed, without the packages of other systems. */
+function installedByHand() {
+  const record = join(root, 'node_modules', '.package-lock.json')
+  if (!existsSync(record) || !existsSync(pinned)) return false
+  const { packages: there } = JSON.parse(readFileSync(record, 'utf8'))
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  return Object.entries(packages).every(
+    ([path, { optional, integrity, version }]) =>
+      !path.startsWith('node_modules/') ||
+      (optional === true && there[path] === undefined) ||
+      (there[path]?.integrity === integrity && there[path]?.version === version),
+  )
+}
+
 function mayInstall() {
   return process.getuid?.() === 0 && existsSync('/usr/bin/apt-get') && !process.env.FLOTILLA_NO_INSTALL
 }
@@ -72,7 +86,7 @@ async function makeRunnable(program) {
   process.exit(1)
 }
 
-if (!installed()) {
+async function install() {
   const engineToo = wantsEngine()
   process.stderr.write(
     `Installing dependencies${engineToo ? `, and beside them a container engine from this system's packages: ${enginePackages.join(' ')}` : ''} (once; about half a minute) ...\n`,
@@ -87,6 +101,10 @@ if (!installed()) {
     process.stderr.write('npm ci failed. Check the registry in ~/.npmrc, then run this command again.\n')
     process.exit(1)
   }
+}
+
+if (!installed()) {
+  if (!installedByHand()) await install()
   if (existsSync(pinned)) await makeRunnable(pinned)
   mkdirSync(dirname(stamp), { recursive: true })
   writeFileSync(stamp, lock)

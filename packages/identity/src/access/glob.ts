@@ -20,9 +20,9 @@ export function listAllows(names: readonly string[], name: string): boolean {
 export function normalizeKey(key: string): string | null {
   if (key.length > wireLimits.blackboardKeyMaxChars) return null
   const composed = key.normalize('NFC')
-  const segments = composed.split('/')
-  return segments.some((segment) => segment === '' || segment === '.' || segment === '..') ? null : composed
+  return emptyOrDotSegment.test(composed) ? null : composed
 }
+const emptyOrDotSegment = /(?:^|\/)\.{0,2}(?:\/|$)/
 
 /** Returns a function that tests whether a pattern matches this key, which is normalized only once. Pure. */
 export function keyMatcher(key: string): (pattern: string) => boolean {

@@ -33,28 +33,30 @@ export interface PatternAutomaton {
 
 const slash = 47
 const wordBits = 32
-/** The maximum number of cached character masks of a pattern with sets, so that texts do not fill the memory. */
+const asciiCount = 128
+/** The maximum number of cached masks of other characters than ASCII, so that texts do not fill the memory. */
 const masksMax = 64
 /** The memory of a table, or of one row of a table, in addition to its words, in bytes. */
 const tableBytes = 128
+const pointerBytes = 8
 
 /** State n means that n tokens of one character each were matched; a star is a loop on the state before it. */
 export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
   const takers = tokens.filter((token) => token.kind !== 'many' && token.kind !== 'segments')
   const wordCount = Math.floor(takers.length / wordBits) + 1
   const loops = loopsOf(tokens, wordCount)
-  const { maskOf, masksMax: rows } = createMasks(takers, wordCount)
+  const { ofAscii, ofOther, masksMax: rows } = createMasks(takers, wordCount)
   const segmentWords = [...loops.segments.keys()].filter((word) => loops.segments[word] !== 0)
   const lastWord = Math.floor(takers.length / wordBits)
   const lastBit = 1 << (takers.length % wordBits)
 
   return {
     wordsPerCharacter: wordCount,
-    bytesMax: (rows + 3) * (wordCount * Int32Array.BYTES_PER_ELEMENT + tableBytes),
+    bytesMax:
+      (rows + 3) * (wordCount * Int32Array.BYTES_PER_ELEMENT + tableBytes) + asciiCount * pointerBytes,
     run(text) {
       const { across, either, segments } = loops
-      let states = new Int32Array(wordCount)
-      let next = new Int32Array(wordCount)
+      const states = new Int32Array(wordCount)
       /** Reached states that have a `**` with its slash: after every later slash, each is reached again. */
       const armed = new Int32Array(wordCount)
       states[0] = 1
@@ -63,7 +65,7 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
       let steps = 0
       for (let at = 0; at < text.length; at++) {
         const code = text.charCodeAt(at)
-        const mask = maskOf(code)
+        const mask = code < asciiCount ? ofAscii[code]! : ofOther(code)
         const isSlash = code === slash
         const staying = isSlash ? across : either
         let carry = 0
@@ -73,24 +75,22 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
           const taken = state & mask[word]!
           const reached = (taken << 1) | carry | (state & staying[word]!)
           carry = taken >>> (wordBits - 1)
-          next[word] = reached
+          states[word] = reached
           alive |= reached
         }
         // A `**` with its slash follows a slash, so its state is reached at slashes alone.
         if (isSlash) {
-          for (const word of segmentWords) {
-            const reached = next[word]!
+          for (let index = 0; index < segmentWords.length; index++) {
+            const word = segmentWords[index]!
+            const reached = states[word]!
             const waiting = armed[word]! | (reached & segments[word]!)
             armed[word] = waiting
-            next[word] = reached | waiting
+            states[word] = reached | waiting
             anyArmed |= waiting
           }
         }
         steps += wordCount
         if ((alive | anyArmed) === 0) return { matches: false, steps }
-        const before = states
-        states = next
-        next = before
       }
       return { matches: ((states[lastWord] ?? 0) & lastBit) !== 0, steps }
     },
@@ -116,7 +116,7 @@ function loopsOf(tokens: readonly Token[], wordCount: number) {
   return loops
 }
 
-/** For each character, the states that it advances. */
+/** For each character, the states that it advances: a list for ASCII, since a look into a map costs three words of states. */
 function createMasks(takers: readonly Token[], wordCount: number): CharacterMasks {
   const literals = new Map<number, Int32Array>()
   const others: { readonly token: Token; readonly state: number }[] = []
@@ -131,40 +131,32 @@ function createMasks(takers: readonly Token[], wordCount: number): CharacterMask
     setBit(mask, state)
   }
   const none = new Int32Array(wordCount)
-  if (others.length === 0)
-    return { maskOf: rememberingLast((code) => literals.get(code) ?? none), masksMax: literals.size + 1 }
-  const known = new Map<number, Int32Array>()
-  const maskOf = (code: number): Int32Array => {
-    const cached = known.get(code)
-    if (cached !== undefined) return cached
+  const withOthers = (code: number): Int32Array => {
     const mask = Int32Array.from(literals.get(code) ?? none)
     const character = String.fromCharCode(code)
     for (const { token, state } of others) if (takes(token, character)) setBit(mask, state)
-    if (known.size < masksMax) known.set(code, mask)
     return mask
   }
-  // Counts one mask for the token of each set, which stays in memory and is no longer than the set's text.
-  return { maskOf: rememberingLast(maskOf), masksMax: literals.size + 1 + masksMax + others.length }
-}
-
-/** Remembers the masks of the last two characters, since a look into a map costs as much as three words of states. */
-function rememberingLast(maskOf: CharacterMasks['maskOf']): CharacterMasks['maskOf'] {
-  let [code, codeBefore] = [-1, -1]
-  let mask: Int32Array = new Int32Array()
-  let maskBefore = mask
-  return (asked) => {
-    if (asked === code) return mask
-    const found = asked === codeBefore ? maskBefore : maskOf(asked)
-    codeBefore = code
-    maskBefore = mask
-    code = asked
-    mask = found
-    return found
+  const ofCode = others.length === 0 ? (code: number) => literals.get(code) ?? none : withOthers
+  const ofAscii = Array.from({ length: asciiCount }, (_, code) => ofCode(code))
+  const known = new Map<number, Int32Array>()
+  return {
+    ofAscii,
+    ofOther(code) {
+      const cached = known.get(code)
+      if (cached !== undefined) return cached
+      const mask = ofCode(code)
+      if (known.size < masksMax) known.set(code, mask)
+      return mask
+    },
+    // The token of a set stays in memory and is no longer than the set's text, so it counts as a mask.
+    masksMax: literals.size + 1 + masksMax + (others.length === 0 ? 0 : asciiCount + others.length),
   }
 }
 
 interface CharacterMasks {
-  readonly maskOf: (code: number) => Int32Array
+  readonly ofAscii: readonly Int32Array[]
+  readonly ofOther: (code: number) => Int32Array
   /** The most masks that are stored at the same time. */
   readonly masksMax: number
 }
