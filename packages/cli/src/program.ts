@@ -40,27 +40,37 @@ export function withoutHelpOfNone(program: Command, words: readonly string[]): r
 }
 
 /**
- * Builds the command line with the one command that a line uses; the other commands are names only, for the help and
- * for suggestions. It never writes output or exits itself: usage errors are thrown.
+ * Builds the command line with the one command that a line uses. If it uses none, all commands are names only, for the
+ * help and for suggestions. It never writes output or exits itself: usage errors are thrown.
  */
 export async function createProgram(deps: CliDeps, words: readonly string[]): Promise<Command> {
   const meant = meantCommand(words)
-  const program = await programOf(deps, (names) => meant !== null && names.includes(meant))
+  const groups = commandTable.flatMap((section) => section.groups)
+  const isKnown = meant !== null && groups.some(({ commands }) => Object.hasOwn(commands, meant))
+  const program = await programOf(deps, (names) => {
+    if (!isKnown) return 'names'
+    return names.includes(meant) ? 'commands' : 'nothing'
+  })
   nameOurWord(program, meant)
   return program
 }
 
 /** The command line with all commands: for the man page, for completion, and for tests. */
 export async function createWholeProgram(deps: CliDeps): Promise<Command> {
-  return programOf(deps, () => true)
+  return programOf(deps, () => 'commands')
 }
 
-async function programOf(deps: CliDeps, isWanted: (names: readonly string[]) => boolean): Promise<Command> {
+async function programOf(
+  deps: CliDeps,
+  wanted: (names: readonly string[]) => 'commands' | 'names' | 'nothing',
+): Promise<Command> {
   const program = emptyProgram(deps)
   for (const { title, groups } of commandTable) {
     for (const { commands, load } of groups) {
       const names = Object.keys(commands)
-      if (isWanted(names)) (await load())(program, deps)
+      const want = wanted(names)
+      if (want === 'nothing') continue
+      if (want === 'commands') (await load())(program, deps)
       else for (const name of names) program.command(name)
       for (const command of program.commands.slice(-names.length)) {
         command.summary(commands[command.name()] ?? '').helpGroup(`${title}:`)

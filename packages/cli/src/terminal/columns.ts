@@ -3,7 +3,7 @@ import { eastAsianWidth } from 'get-east-asian-width'
 // oxlint-disable-next-line eslint/no-control-regex -- escape sequences begin with a control character
 const escapes = /\u001B\[[0-9;]*m/g
 
-const made: { segmenter?: Intl.Segmenter } = {}
+const made: { segmenter?: Intl.Segmenter; emoji?: RegExp } = {}
 
 /** Splits text into characters with their combining marks. The segmenter is created late, because it is slow. */
 export function graphemesOf(text: string): Iterable<Intl.SegmentData> {
@@ -17,13 +17,17 @@ export const isPlain = (text: string): boolean => plain.test(text)
 
 /**
  * Characters that `columnsOf` counts as one column, and that combine with no other: printable ASCII, Latin letters,
- * dashes, quotation marks, box drawing. Loading the tables for all other characters takes a command 30 ms.
+ * dashes, quotation marks, arrows, lines, blocks. Loading the tables for all other characters takes a command 30 ms.
  */
-const single = /^[\x20-\x7E\u00A1-\u00AC\u00AE-\u02FF\u2010-\u2027\u2030-\u205E\u2500-\u257F\u2713\u2717]*$/
+const single =
+  /^[\x20-\x7E\u00A1-\u00AC\u00AE-\u02FF\u2010-\u2027\u2030-\u205E\u2190-\u2193\u2500-\u259F\u2713\u2717]*$/
 
 /** Longer than any emoji, in code units. */
 const emojiUnitsMax = 50
-const emoji = /^\p{RGI_Emoji}$/v
+const hasPictograph = /[\p{Emoji}--\p{ASCII}]|\u20E3/v
+/** Created late and from a string, because V8 takes 30 ms to read it, also if it is never used. */
+const isEmoji = (grapheme: string): boolean =>
+  hasPictograph.test(grapheme) && (made.emoji ??= new RegExp(String.raw`^\p{RGI_Emoji}$`, 'v')).test(grapheme)
 
 /**
  * Characters without a column: marks, invisible characters, and the later letters of a Korean syllable. Terminals
@@ -45,7 +49,7 @@ export function columnsOf(text: string): number {
 }
 
 function columnsOfGrapheme(grapheme: string): number {
-  if (grapheme.length <= emojiUnitsMax && emoji.test(grapheme)) return 2
+  if (grapheme.length <= emojiUnitsMax && isEmoji(grapheme)) return 2
   let columns = 0
   for (const letter of grapheme)
     if (!hidden.test(letter)) columns += eastAsianWidth(letter.codePointAt(0) ?? 0)
