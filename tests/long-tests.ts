@@ -21,6 +21,7 @@ const flows = [
   'chat-conversations',
   'company-proxy',
   'completion',
+  'control',
   'crash',
   'cron',
   'cut-off-effects',
@@ -28,6 +29,7 @@ const flows = [
   'disk-full',
   'disk-trouble',
   'eval',
+  'failover',
   'full-log',
   'guide',
   'half-started',
@@ -50,6 +52,7 @@ const flows = [
   'setting-notices',
   'skills',
   'solana',
+  'spawn',
   'stated-window',
   'steer',
   'storage-faults',
@@ -68,6 +71,7 @@ const flows = [
   'wallet-permit2',
   'wallet-solana',
   'watchers',
+  'webhooks',
 ].map((name) => `tests/flows/${name}.test.ts`)
 const security = [
   'answer-headers',
@@ -89,7 +93,10 @@ const security = [
  */
 const inOneProcess = [
   'packages/agent/src/harness/hostile-harness',
+  'packages/agent/src/skills/run-skill',
   'packages/egress/src/egress/mcp/clean-parts',
+  'packages/inbound/src/channels/text/split-text',
+  'packages/inbound/src/triggers/cron/cron-schedule',
   'packages/inbound/src/triggers/cron/simulated-year',
   'packages/inference/src/models/gateway/quoted-requests',
   'packages/operations/src/backup/agent-tree',

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createCopyGuard } from '../../packages/browser/src/tabs/copy-guard.ts'
 import { createSecrets } from '../../packages/browser/src/tabs/secrets.ts'
 import { hasBrowser, openBrowser } from './open-browser.ts'
+import { patient } from '../support/patience.ts'
 
 /** A page whose scripts copy text without any key press. */
 const html = `<!doctype html><p id="shown" draggable="true">tops3cret-value</p><script>
@@ -176,6 +177,7 @@ async function afterALogin() {
     secrets,
     clearSelections: async () => void (emptied.times += 1),
     earlier: [],
+    searchMaxMs: patient(10_000),
   })
   const page = await context.newPage()
   await page.goto('http://login.test/')

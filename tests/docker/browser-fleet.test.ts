@@ -38,7 +38,7 @@ withEngine(
         turns: [
           calls('browser_wait_for', { text: 'never there', timeout_ms: timeoutMs }),
           says('Went on after {{end}}.', {
-            capture: { end: '(browser-crashed|upstream-failed|"found": ?false)' },
+            capture: { end: '(browser-crashed|upstream-failed|launch-failed|"found": ?false)' },
           }),
         ],
       })
@@ -84,12 +84,14 @@ withEngine(
       const run = await mesh.invoke(agent, tool, params)
       return JSON.stringify(run.outcome)
     }
-    /** Opens a browser; on a new machine the first attempts wait until the image is built. */
-    async function opened(): Promise<void> {
+    /** Opens a browser. While its image is built, or on a busy machine, an agent is told to try again. */
+    async function opened(): Promise<string> {
+      let said = ''
       for (let tries = 0; tries < 15; tries++) {
-        if (!(await use('ada', 'browser_navigate', { url })).includes('browser-unavailable')) return
+        said = await use('ada', 'browser_navigate', { url })
+        if (!/browser-unavailable|launch-failed/.test(said)) return said
       }
-      throw new Error('no browser came up')
+      throw new Error(`no browser came up: ${said}`)
     }
 
     it(
@@ -231,7 +233,7 @@ withEngine(
       expect(browsers).toEqual([])
       const label = ['flotilla.role=browser', `flotilla.home=${homeTag(homeId)}`]
       expect(await engine.docker.listContainers({ all: true, filters: { label } })).toEqual([])
-      expect(await use('ada', 'browser_navigate', { url })).toContain('Shop')
+      expect(await opened()).toContain('Shop')
     })
   },
   found,

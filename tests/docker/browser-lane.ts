@@ -8,6 +8,7 @@ import * as z from 'zod'
 import {
   browserActionData,
   browserActionReplySchema,
+  browserLimits,
   browserPictureSchema,
   browserProofSubject,
   browserServiceEndpoints as endpoints,
@@ -27,6 +28,7 @@ import {
   browserContainerOptions,
   browserVolumeName,
 } from '../../packages/fleet/src/sandbox/docker/browser-container.ts'
+import { patient } from '../support/patience.ts'
 import { engineDialect, limitsTmpfsFiles } from '../../packages/fleet/src/sandbox/engine/engine-dialect.ts'
 import type { Engine } from '../../packages/fleet/src/sandbox/engine/connect-engine.ts'
 import { ensureBrowserImage } from '../../packages/fleet/src/sandbox/image/browser-image.ts'
@@ -161,7 +163,8 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
   }
   const post: TestBrowser['post'] = (path, body = {}) =>
     call(path, { method: 'POST', body: JSON.stringify(body) })
-  const attempt = async (name: string, params: object, deadlineMs = 60_000) =>
+  const actionMs = Math.min(patient(60_000), browserLimits.deadlineMaxMs)
+  const attempt = async (name: string, params: object, deadlineMs = actionMs) =>
     browserActionReplySchema.parse(
       await post(endpoints.act.path.replace('{action}', name), { params, deadline_ms: deadlineMs }),
     )

@@ -30,10 +30,20 @@ withEngine(
       if (ref === undefined) throw new Error(`no reference for ${words} in\n${text}`)
       return ref
     }
+    /** Acts on an element, again from a new snapshot if its page was replaced meanwhile, as an agent is told to. */
+    async function onElement<T>(words: string, work: (ref: string) => Promise<T>): Promise<T> {
+      const ref = await refOf(words)
+      return work(ref).catch(async (error: unknown) => {
+        if (!String(error).includes('stale-reference')) throw error
+        return work(await refOf(words))
+      })
+    }
     const click = async (
       words: string,
       more: { button?: 'left' | 'middle' | 'right'; double?: boolean } = {},
-    ) => act('click', { ref: await refOf(words), ...more })
+    ) => onElement(words, (ref) => act('click', { ref, ...more }))
+    const typeSecret = async (what: typeof secret = secret) =>
+      onElement('Search', (ref) => act('type', { ref, text: '', secret: what }))
     const keys = async (...names: readonly string[]) => {
       for (const key of names) await act('press_key', { key })
     }
@@ -51,15 +61,13 @@ withEngine(
     }
     async function search(what: string | typeof secret): Promise<void> {
       await open(`${shop}/search`)
-      const ref = await refOf('Search')
-      if (typeof what === 'string') await act('type', { ref, text: what })
-      else await act('type', { ref, text: '', secret: what })
+      if (typeof what === 'string') await onElement('Search', (ref) => act('type', { ref, text: what }))
+      else await typeSecret(what)
       await click('Find')
     }
     const selectAll = () => keys('Control+A')
     const copyAll = () => keys('Control+A', 'Control+C')
-    const selectWord = async () =>
-      void (await act('click', { ref: await refOf('Results for'), double: true }))
+    const selectWord = async () => void (await click('Results for', { double: true }))
 
     describe('a page of another origin', () => {
       it('a page of another origin is given what was copied elsewhere while no secret was typed, and nothing by a middle click', async () => {
@@ -114,7 +122,7 @@ withEngine(
         await act('go_forward', {})
         expect(await pasted('keys')).toBe('empty')
         await open(`${shop}/embeds`)
-        await act('type', { ref: await refOf('Search'), text: '', secret })
+        await typeSecret()
         await click('Search')
         await copyAll()
         await click('Paste', { button: 'middle' })
@@ -125,7 +133,7 @@ withEngine(
 
       it('a page of another origin is given nothing of the field itself, which is only masked', async () => {
         await open(`${shop}/search`)
-        await act('type', { ref: await refOf('Search'), text: '', secret })
+        await typeSecret()
         expect((await act('snapshot', {})).text).toMatch(/Search" \[e\d+\].*: \[hidden\]/)
         await keys('Control+A', 'Control+C')
         await open('http://other.test/paste')
@@ -134,7 +142,7 @@ withEngine(
 
       it('a page of another origin is given nothing of a frame without scripts inside it, nor by several keys at once', async () => {
         await open(`http://around.test/around?sandbox=allow-forms&src=${encodeURIComponent(`${shop}/said`)}`)
-        await act('type', { ref: await refOf('Search'), text: '', secret })
+        await typeSecret()
         await click('Find')
         await selectWord()
         for (const keysAtOnce of ['Control+C+V+C+V+C+V+C+V+C+V+C+V', 'Control+A+C', 'a+b'])
@@ -147,7 +155,7 @@ withEngine(
 
       it('a page of another origin is not given what a page of a third origin shows that it was sent to', async () => {
         await open(`${shop}/search`)
-        await act('type', { ref: await refOf('Search'), text: '', secret })
+        await typeSecret()
         await open(`http://third.test/results?q=${value}`)
         await copyAll()
         await open('http://other.test/paste')

@@ -37,6 +37,8 @@ export async function createCopyGuard(deps: {
   readonly clearSelections: () => Promise<void>
   /** The origins that were guarded before the browser was closed. */
   readonly earlier: readonly string[]
+  /** How long the text of a frame is waited for, in milliseconds; longer in tests of a busy machine. */
+  readonly searchMaxMs?: number
 }): Promise<CopyGuard> {
   const { context, secrets } = deps
   const origins = new Set<string>()
@@ -88,7 +90,7 @@ export async function createCopyGuard(deps: {
   /** Guards the origins of frames that show a secret. True if the page may show more than was searched. */
   async function guardShown(front: Page): Promise<boolean> {
     if (!secrets.any) return false
-    const { frames, isWhole } = await findShownSecrets(front, secrets)
+    const { frames, isWhole } = await findShownSecrets(front, secrets, deps.searchMaxMs)
     let isUnknown = !isWhole
     for (const frame of frames) {
       const around = [frame, ...framesAround(frame)]

@@ -7,7 +7,7 @@ const textMaxChars = 300_000
 /** The maximum number of frames of a page that are searched. */
 const framesMax = 50
 /** How long the text of a frame, and that of closed shadow roots, is waited for, in milliseconds. */
-const textMaxMs = 1000
+export const searchMaxMs = 1000
 
 export interface ShownSecrets {
   /** The frames that show a typed secret; all frames of the page if a closed shadow root shows one. */
@@ -17,12 +17,16 @@ export interface ShownSecrets {
 }
 
 /** Searches what a page shows and offers for copying with the check that removes secrets from all output. */
-export async function findShownSecrets(page: Page, secrets: Secrets): Promise<ShownSecrets> {
+export async function findShownSecrets(
+  page: Page,
+  secrets: Secrets,
+  maxMs = searchMaxMs,
+): Promise<ShownSecrets> {
   const all = page.frames()
   const read = await Promise.all(
-    all.slice(0, framesMax).map(async (frame) => [frame, await textOf(frame)] as const),
+    all.slice(0, framesMax).map(async (frame) => [frame, await textOf(frame, maxMs)] as const),
   )
-  const inClosed = await inTime(hasClosedEchoes(page, secrets))
+  const inClosed = await inTime(hasClosedEchoes(page, secrets), maxMs)
   if (inClosed === true) return { frames: all, isWhole: true }
   const frames: Frame[] = []
   let isWhole = all.length <= framesMax && inClosed !== null
@@ -37,8 +41,8 @@ export async function findShownSecrets(page: Page, secrets: Secrets): Promise<Sh
 }
 
 /** Returns the searched text of a frame; null if the frame has no document now or does not answer. */
-async function textOf(frame: Frame): Promise<string | null> {
-  const text = await inTime<unknown>(frame.evaluate(readText))
+async function textOf(frame: Frame, maxMs: number): Promise<string | null> {
+  const text = await inTime<unknown>(frame.evaluate(readText), maxMs)
   return typeof text === 'string' ? text : null
 }
 
@@ -48,9 +52,9 @@ async function hasClosedEchoes(page: Page, secrets: Secrets): Promise<boolean> {
   return /\d/.test(closed.mark)
 }
 
-/** Returns the result of the work; null if it fails or takes longer than `textMaxMs`. */
-async function inTime<T>(work: Promise<T>): Promise<T | null> {
-  const late = AbortSignal.timeout(textMaxMs)
+/** Returns the result of the work; null if it fails or takes longer. */
+async function inTime<T>(work: Promise<T>, maxMs: number): Promise<T | null> {
+  const late = AbortSignal.timeout(maxMs)
   const tooLate = new Promise<null>((resolve) => {
     late.addEventListener('abort', () => resolve(null), { once: true })
   })
