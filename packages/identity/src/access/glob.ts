@@ -1,6 +1,7 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { compileTokens } from './pattern-automaton.ts'
-import type { PatternRun, Token } from './pattern-automaton.ts'
+import type { Token } from './pattern-automaton.ts'
+import type { PatternRun } from './run-states.ts'
 import { createPatternCache } from './pattern-cache.ts'
 import type { CompiledPattern } from './pattern-cache.ts'
 
