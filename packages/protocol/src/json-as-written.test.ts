@@ -51,3 +51,15 @@ test('arguments and results in a body keep the text of each number, and other me
   expect(body).toMatchObject({ temperature: 1, n: 10, input: [{ top_p: 0.5 }] })
   expect(JSON.stringify(body)).toBe('{"temperature":1,"n":10,"input":[{"top_p":0.5,"input":{"a":1.0}}]}')
 })
+
+test.each([
+  ['parseAsWritten', parseAsWritten],
+  ['parseLargeAsWritten', parseLargeAsWritten],
+  ['withMarkedNumbers', withMarkedNumbers],
+  ['parseShown', parseShown],
+])('%s takes JSON that is nested beyond the stack for no JSON', (_name, parse) => {
+  const deep = (levels: number) =>
+    `{"input":{"a":${'['.repeat(levels)}1.0,12345678901234567${']'.repeat(levels)}}}`
+  expect(() => parse(deep(500))).not.toThrow()
+  expect(() => parse(deep(100_000))).toThrow(SyntaxError)
+})

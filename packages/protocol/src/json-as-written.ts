@@ -12,7 +12,16 @@ const { rawJSON, isRawJSON } = JSON as unknown as RawJson
  * a number is an object here. Throws a SyntaxError. Pure.
  */
 export function parseAsWritten(text: string): unknown {
-  return JSON.parse(text, asWritten)
+  return shallow(() => JSON.parse(text, asWritten))
+}
+
+/** A value is visited by calls within calls, some 2,000 levels deep; deeper JSON is a SyntaxError as well. */
+function shallow<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw error instanceof RangeError ? new SyntaxError('JSON is nested too deeply') : error
+  }
 }
 
 function asWritten(_name: string, value: unknown, at?: { readonly source?: string }): unknown {
@@ -39,8 +48,10 @@ function mayHaveOwnNumbers(text: string): boolean {
  * Throws a SyntaxError. Pure.
  */
 export function parseLargeAsWritten(text: string): unknown {
-  if (mayHaveOwnNumbers(text)) return settled(parseAsWritten(text), (written) => written)
-  return mayBeLarge.test(text) || /^\d{16}/.test(text) ? JSON.parse(text, largeAsWritten) : JSON.parse(text)
+  return shallow(() => {
+    if (mayHaveOwnNumbers(text)) return settled(parseAsWritten(text), (written) => written)
+    return mayBeLarge.test(text) || /^\d{16}/.test(text) ? JSON.parse(text, largeAsWritten) : JSON.parse(text)
+  })
 }
 
 /** Replaces the numbers that were kept as written: by `keep` in arguments and if large, by floats elsewhere. */
@@ -99,14 +110,16 @@ const marked = /"\ufdd0(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"/g
  * again. The same text if it has no such number. Throws a SyntaxError. Pure.
  */
 export function withMarkedNumbers(text: string): string {
-  if (mayHaveOwnNumbers(text))
-    return JSON.stringify(settled(parseAsWritten(text), ({ rawJSON: source }) => `${mark}${source}`))
-  if (!mayBeLarge.test(text)) return text
-  return JSON.stringify(
-    JSON.parse(text, (_name, value: unknown, at?: { readonly source?: string }) =>
-      isLargeWhole(value, at?.source) ? `${mark}${at?.source ?? ''}` : value,
-    ),
-  )
+  return shallow(() => {
+    if (mayHaveOwnNumbers(text))
+      return JSON.stringify(settled(parseAsWritten(text), ({ rawJSON: source }) => `${mark}${source}`))
+    if (!mayBeLarge.test(text)) return text
+    return JSON.stringify(
+      JSON.parse(text, (_name, value: unknown, at?: { readonly source?: string }) =>
+        isLargeWhole(value, at?.source) ? `${mark}${at?.source ?? ''}` : value,
+      ),
+    )
+  })
 }
 
 /** JSON in which marked texts are numbers again. Pure. */
@@ -116,7 +129,7 @@ export function unmarked(json: string): string {
 
 /** Like `parseAsWritten`, but returns such a number as the text of its digits, for people and programs. Pure. */
 export function parseShown(text: string): unknown {
-  return JSON.parse(text, asShown)
+  return shallow(() => JSON.parse(text, asShown))
 }
 
 function asShown(_name: string, value: unknown, at?: { readonly source?: string }): unknown {
