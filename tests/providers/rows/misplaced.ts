@@ -138,6 +138,23 @@ const wordRows: readonly Row[] = [
     { ...plain, thought: 'Hm.' },
   ],
   [
+    'thinking stands in the choice, beside the delta',
+    'tried: gateways that put what they do not know beside the delta',
+    data({ ...choice({}), choices: [{ index: 0, delta: { role: 'assistant' }, reasoning_content: 'Hm.' }] }) +
+      hello +
+      end +
+      done,
+    { ...plain, thought: 'Hm.' },
+  ],
+  [
+    'thinking stands in the choice, beside the words of the same delta',
+    'tried: gateways that put what they do not know beside the delta',
+    data({ ...choice({}), choices: [{ index: 0, delta: { content: 'Hello' }, reasoning: 'Hm.' }] }) +
+      end +
+      done,
+    { ...plain, thought: 'Hm.' },
+  ],
+  [
     'thinking stands in thinking_content',
     'tried: gateways of Claude',
     chunk({ thinking_content: 'Hm.' }) + hello + end + done,

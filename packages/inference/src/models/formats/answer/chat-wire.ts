@@ -21,7 +21,7 @@ import { isRecord } from '../empty-answer.ts'
  * - `choices`: a list, one choice, or choices by their index
  * - a list of calls: false, an empty text and the text `null` are the same as none
  * - `delta` and `message`: an object, its content as a text, or an empty list, which PHP prints for an empty object
- * - a choice: its members `tool_calls` and `function_call` count for a message without calls
+ * - a choice: its own calls and its own thinking count for a message without them
  * - a call: `function` or `custom`, or `name` and `arguments` beside the id
  * - refusal, thinking: `false` is the same as none; a refusal also as an object with its words
  * - ids and models: any other value is the same as none
@@ -329,17 +329,26 @@ const withReason = renaming({
   stop_reason: 'finish_reason',
   stopReason: 'finish_reason',
 })
-const choiceSchema = z.preprocess((value) => withOwnCalls(withReason(value)), choiceMembers)
+const choiceSchema = z.preprocess((value) => withOwnMembers(withReason(value)), choiceMembers)
 
-/** Moves calls of the choice itself into its message, unless the message has calls of its own. */
-function withOwnCalls(value: unknown): unknown {
+const ownCallNames = ['tool_calls', 'function_call']
+const thoughtNames = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking']
+
+/** Moves calls and thinking of the choice itself into its message, unless the message has its own. */
+function withOwnMembers(value: unknown): unknown {
   if (!isRecord(value)) return value
-  const name = ['tool_calls', 'function_call'].find((one) => isFilled(value[one]))
-  if (name === undefined) return value
   const place = isRecord(value['delta']) ? 'delta' : 'message'
-  const message = isRecord(value[place]) ? value[place] : {}
-  return isFilled(message[name]) ? value : { ...value, [place]: { ...message, [name]: value[name] } }
+  const message = isRecord(value[place]) ? value[place] : null
+  const own =
+    ownCallNames.find((one) => isFilled(value[one]) && !isFilled(message?.[one])) ??
+    // Without a message, the words beside thinking stand in `text`.
+    (message === null
+      ? undefined
+      : thoughtNames.find((one) => hasWords(value[one]) && !hasWords(message[one])))
+  return own === undefined ? value : { ...value, [place]: { ...message, [own]: value[own] } }
 }
+
+const hasWords = (value: unknown): boolean => isFilled(value) || (typeof value === 'string' && value !== '')
 
 function isFilled(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0
