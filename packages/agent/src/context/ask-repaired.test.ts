@@ -115,10 +115,21 @@ describe('a conversation that its provider refuses', () => {
     expect(end).toMatchObject({
       kind: 'failed',
       code: 'history-refused',
-      detail: expect.stringMatching(/removed from it.*\/reset.*never/) as unknown,
+      detail: expect.stringMatching(/even after a repair.*removed from it.*\/reset.*never/) as unknown,
     })
     expect(asked).toHaveLength(3)
     expect(state.messages).toEqual(withCalls)
+  })
+
+  test('a conversation that its provider refuses is not called repaired where it has nothing to repair', async () => {
+    const { end, asked } = await runWith(() => refused('content', 'lab answered 400: never'), [said('hello')])
+    expect(asked).toHaveLength(1)
+    expect(end).toMatchObject({
+      code: 'history-refused',
+      detail: expect.stringMatching(
+        /^The model provider rejects this conversation, so your last message/,
+      ) as unknown,
+    })
   })
 
   test('a conversation that its provider refuses keeps the answer that was paid for where saving the repaired conversation fails', async () => {

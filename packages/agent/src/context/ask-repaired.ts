@@ -34,7 +34,8 @@ export async function askRepaired(
     turn.signal.throwIfAborted()
     const original = state.messages
     if (!isRefusal(refusal, original)) throw refusal
-    for (const repair of repairsOf(original, refusal, turn.pinFirst)) {
+    const repairs = repairsOf(original, refusal, turn.pinFirst)
+    for (const repair of repairs) {
       keep.log.warn(
         { runId: state.runId, repair: repair.what, words: refusal.detail },
         'the model provider rejected the conversation; repairing it and sending it again',
@@ -52,7 +53,7 @@ export async function askRepaired(
       await commit(keep, turn, repair)
       return answer
     }
-    throw refusal.code === 'history-refused' ? explained(refusal) : refusal
+    throw refusal.code === 'history-refused' ? explained(refusal, repairs.length > 0) : refusal
   }
 }
 
@@ -121,9 +122,9 @@ async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Re
  * The rejection as a Problem for people. The messages of the rejected turn leave the conversation (`withoutTurn`), so
  * that the next message is not rejected because of them.
  */
-function explained(refusal: Problem): Problem {
+function explained(refusal: Problem, wasRepaired: boolean): Problem {
   return withChanges(refusal, {
-    detail: `The model provider rejects this conversation even after a repair, so your last message was removed from it. Rephrase it, or start a new conversation with /reset. ${refusal.detail}`,
+    detail: `The model provider rejects this conversation${wasRepaired ? ' even after a repair' : ''}, so your last message was removed from it. Rephrase it, or start a new conversation with /reset. ${refusal.detail}`,
   })
 }
 
