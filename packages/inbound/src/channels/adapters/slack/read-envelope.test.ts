@@ -81,6 +81,17 @@ test.each([
   expect(plainText(text, 'U0BOT')).toBe(plain)
 })
 
+test.each([
+  ['/flotilla costs', '/costs'],
+  ['<@U0BOT> /flotilla steer @scout go on', '/steer @scout go on'],
+  [' /Flotilla  status\n', '/status'],
+  ['/flotilla', '/help'],
+  ['/flotillas costs', '/flotillas costs'],
+  ['see /flotilla costs', 'see /flotilla costs'],
+])('Slack: the typed text %j is read as %j', (text, read) => {
+  expect(readEnvelope('events_api', message({ text }), self)?.text).toBe(read)
+})
+
 describe('text of other authors in Slack', () => {
   const shared = {
     is_share: true,

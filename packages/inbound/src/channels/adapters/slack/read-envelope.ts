@@ -92,12 +92,23 @@ function readMessage(body: unknown, self: SlackSelf): SlackSaid | null {
     channelId: event.channel,
     isPrivate,
     at: { threadTs: event.thread_ts ?? null, ts: event.ts },
-    text: plainText(event.text, self.userId),
+    text: withoutPrefix(plainText(event.text, self.userId), self),
     pressed: null,
     isForUs: isPrivate || isMention,
     files: event.files,
     shared: sharedIn(event, self.userId),
   }
+}
+
+/**
+ * Returns a text that begins with the registered command as the mesh's command that is its argument. Slack delivers it
+ * as a message where it does not run commands, such as in a thread. Other texts are returned unchanged. Pure.
+ */
+function withoutPrefix(text: string, { command }: SlackSelf): string {
+  const [first = ''] = text.trimStart().split(/\s/, 1)
+  if (first.toLowerCase() !== command.toLowerCase()) return text
+  const argument = text.trimStart().slice(first.length).trim()
+  return `/${argument === '' ? 'help' : argument}`
 }
 
 /** Returns the messages that the sender shared, which are attachments of an event; its text is the sender's own. */
@@ -115,7 +126,6 @@ function readCommand(body: unknown, self: SlackSelf): SlackSaid | null {
   const read = slashCommandSchema.safeParse(body)
   if (!read.success) return null
   const { command, text, trigger_id: triggerId, ...fields } = read.data
-  const argument = plainText(text, self.userId).trim()
   return {
     id: `command:${triggerId}`,
     teamId: fields.team_id,
@@ -124,8 +134,7 @@ function readCommand(body: unknown, self: SlackSelf): SlackSaid | null {
     channelId: fields.channel_id,
     isPrivate: fields.channel_id.startsWith('D'),
     at: { threadTs: null, ts: null },
-    text:
-      command === self.command ? `/${argument === '' ? 'help' : argument}` : `${command} ${argument}`.trim(),
+    text: withoutPrefix(`${command} ${plainText(text, self.userId)}`.trim(), self),
     pressed: null,
     isForUs: true,
     files: [],
