@@ -1,4 +1,5 @@
 import type { BudgetScopeKind, BudgetView } from '@flotilla/protocol/money-api'
+import { hintOfName } from '@flotilla/protocol/nearest-name'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import { commandAction, textOption } from '../command-action.ts'
@@ -6,6 +7,7 @@ import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { oneLine } from '../terminal/color.ts'
 import { formatTime, formatUsd } from '../terminal/format.ts'
 import { budgetName, budgetRows } from './budget-rows.ts'
 
@@ -25,6 +27,8 @@ export function addBudgetCommand(program: Command, deps: CliDeps): void {
     )
     .action(commandAction(deps, budget))
 }
+
+const nameColumnsMax = 64
 
 interface Named {
   readonly scope: BudgetScopeKind
@@ -60,13 +64,16 @@ async function budget(context: CommandContext, line: CommandLine): Promise<void>
     }
   }
   const { budgets } = await client.call('budgets', { signal })
-  printBudgets(context, named === null ? budgets : requireOne(budgets, named))
+  printBudgets(context, named === null ? budgets : requireBudget(budgets, named))
 }
 
-function requireOne(budgets: readonly BudgetView[], named: Named): readonly BudgetView[] {
+/** Returns the named budget alone. Throws CommandFailed with the nearest name if it does not exist. Pure. */
+export function requireBudget(budgets: readonly BudgetView[], named: Named): readonly BudgetView[] {
   const found = budgets.filter(({ scope, id }) => scope === named.scope && id === named.id)
   if (found.length > 0) return found
-  throw misused(`there is no ${named.scope} ${named.id}`)
+  const known = budgets.filter(({ scope }) => scope === named.scope).map(({ id }) => id)
+  const hint = hintOfName(named.id, known, `the ${named.scope}s are`)
+  throw misused(`there is no ${named.scope} ${oneLine(named.id, nameColumnsMax)}; ${hint}`)
 }
 
 function printBudgets({ terminal }: CommandContext, budgets: readonly BudgetView[]): void {
