@@ -19,21 +19,24 @@ export interface Place {
 
 /**
  * The address of the mesh that commands use: `--url`, else `--port`, else the address in the home's mesh
- * file. Rejects with CommandFailed (exit code 3) if the home has no running mesh and no address was given.
+ * file. Rejects with CommandFailed (exit code 3) if the home has no running mesh and no address was given, and with a
+ * port too if a supervisor or systemd starts the mesh of the home: a mesh that answered there would belong to another
+ * home.
  */
 export async function locateMesh(place: Place, environment: Environment): Promise<string> {
   const url = place.url ?? environment.url
   if (url !== undefined) return url
   const port = place.port ?? environment.port
-  if (port !== undefined) return `http://127.0.0.1:${port}`
+  const atPort = port === undefined ? undefined : `http://127.0.0.1:${port}`
   const found = await readMeshFile(place.home)
-  if (found?.alive === true) return found.mesh.url
+  if (found?.alive === true) return atPort ?? found.mesh.url
   const supervisor = await askSupervisor(place.home)
   if (supervisor !== null) throw betweenStarts(place.home, supervisor)
   const service = await serviceOf(place.home)
   if (service !== null && (service.active !== 'inactive' || service.pid !== 0)) {
     throw keptBySystemd(place.home, service)
   }
+  if (atPort !== undefined) return atPort
   if (found === null && !existsSync(homeIdPath(place.home))) throw noFleetYet(place.home)
   throw new CommandFailed('mesh-not-running', {
     detail:

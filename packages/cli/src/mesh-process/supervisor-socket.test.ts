@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '@flotilla/client/system-clock'
+import type { Environment } from '../environment.ts'
+import { locateMesh } from './locate-mesh.ts'
 import { alreadySupervised } from './other-supervisor.ts'
 import { superviseWord } from './supervise-word.ts'
 import { answerAsSupervisor, askSupervisor, fixedNamesOf } from './supervisor-socket.ts'
@@ -124,4 +126,16 @@ test('a supervisor that lives is found, a second is refused, and one that was ki
   expect(await answerAsSupervisor(home, () => state(process.pid))).toBe(false)
   process.kill(own, 'SIGKILL')
   await expect.poll(() => askSupervisor(home)).toBeNull()
+})
+
+test('a command with a port names the supervisor while it starts the mesh, and uses the port without one', async () => {
+  const home = aHome()
+  const environment = { command: 'flotilla', url: undefined, port: undefined } as Environment
+  const locate = () => locateMesh({ home, homeOnLine: true, port: 1 }, environment)
+  expect(await locate()).toBe('http://127.0.0.1:1')
+  const own = await supervisor(home)
+  await expect(locate()).rejects.toMatchObject({
+    code: 'mesh-not-running',
+    message: expect.stringContaining(`Its supervisor (process ${own})`) as unknown,
+  })
 })
