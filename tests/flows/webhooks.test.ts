@@ -72,9 +72,13 @@ it('a person makes a webhook in the terminal, and the printed lines send a signe
   const sent = await run('bash', ['-c', lines])
   expect(JSON.parse(sent.stdout)).toMatchObject({ status: 'accepted', duplicate: false })
 
-  const tested = await cli('webhooks', 'test', id, '{"build": 7}')
+  const tested = await cli('webhooks', 'test', 'deploys', '{"build": 7}')
   const [tried] = /run_\w+/.exec(tested.err + tested.out) ?? ['none']
   expect(await mesh.ended(tried)).toMatchObject({ origin: { kind: 'webhook' }, outcome: { text: words } })
+  expect(await cli('webhooks', 'test', 'deploy', '{}')).toMatchObject({
+    code: 2,
+    err: /did you mean deploys\?/,
+  })
   expect(await cli('webhooks', 'test', id, '{build')).toMatchObject({ code: 1, err: /not JSON/ })
 
   expect((await cli('webhooks', 'set', id, '--when', 'build > 9', '--accept-repeats')).code).toBe(0)

@@ -12,6 +12,7 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { wholeNumber } from '../number-argument.ts'
 import { readValue } from '../read-value.ts'
+import { requireWebhook } from '../require-webhook.ts'
 import { oneLine } from '../terminal/color.ts'
 
 type HookChange = z.infer<(typeof webhookApi)['webhookChange']['request']>
@@ -41,7 +42,7 @@ export function addWebhookChanges(webhooks: Command, deps: CliDeps): void {
       .command('set')
       .summary('change a webhook')
       .description('Changes only the fields that you name. To replace the secret: flotilla webhooks rotate.')
-      .argument('<hook>', 'id of the webhook')
+      .argument('<hook>', 'id or name of the webhook')
       .option('--name <name>', 'what the events are called')
       .option('--agent <agent>', 'the agent that gets the events'),
   )
@@ -52,25 +53,22 @@ export function addWebhookChanges(webhooks: Command, deps: CliDeps): void {
     )
     .addOption(new Option('--on', 'switch it on').conflicts('off'))
     .option('--off', 'switch it off and keep it')
-    .addHelpText('after', '\nExample:\n  $ flotilla webhooks set hook_0123456789abcdef --off')
+    .addHelpText('after', '\nExample:\n  $ flotilla webhooks set builds --off')
     .action(commandAction(deps, set))
   webhooks
     .command('test')
     .summary('deliver an event to a webhook')
     .description('Delivers an event in your name, without a signature, and shows the run that it started.')
-    .argument('<hook>', 'id of the webhook')
+    .argument('<hook>', 'id or name of the webhook')
     .argument('[event]', 'the event as JSON; @FILE reads it from a file')
-    .addHelpText(
-      'after',
-      `\nExample:\n  $ flotilla webhooks test hook_0123456789abcdef '{"build": 7, "result": "failed"}'`,
-    )
+    .addHelpText('after', `\nExample:\n  $ flotilla webhooks test builds '{"build": 7, "result": "failed"}'`)
     .action(commandAction(deps, test))
   webhooks
     .command('remove')
     .summary('remove a webhook with its secret and history')
     .description('Removes a webhook. Its sender is rejected from then on; runs that have started continue.')
-    .argument('<hook>', 'id of the webhook')
-    .addHelpText('after', '\nExample:\n  $ flotilla webhooks remove hook_0123456789abcdef')
+    .argument('<hook>', 'id or name of the webhook')
+    .addHelpText('after', '\nExample:\n  $ flotilla webhooks remove builds')
     .action(commandAction(deps, remove))
 }
 
@@ -138,8 +136,9 @@ async function set(context: CommandContext, line: CommandLine): Promise<void> {
       detail: 'The command names nothing to change.',
       repair: 'See flotilla webhooks set --help.',
     })
-  const params = { id: operand(line, 0) }
-  const hook = await (await context.mesh()).call('webhookChange', { params, body, signal: context.signal })
+  const client = await context.mesh()
+  const params = { id: await requireWebhook(context, client, line) }
+  const hook = await client.call('webhookChange', { params, body, signal: context.signal })
   context.terminal.printJson(hook)
   context.terminal.print(describeHook(hook))
 }
@@ -153,8 +152,9 @@ async function test(context: CommandContext, line: CommandLine): Promise<void> {
   const event = line.operands[1]
   const payload =
     event === undefined ? { test: true, from: 'the terminal' } : jsonValue(await readValue(event))
-  const params = { id: operand(line, 0) }
-  const delivery = await (await context.mesh()).call('webhookTest', { params, body: { payload }, signal })
+  const client = await context.mesh()
+  const params = { id: await requireWebhook(context, client, line) }
+  const delivery = await client.call('webhookTest', { params, body: { payload }, signal })
   terminal.printJson(delivery)
   if (delivery.run_id === null)
     terminal.print(
@@ -175,8 +175,9 @@ function jsonValue(text: string): JsonValue {
 }
 
 async function remove(context: CommandContext, line: CommandLine): Promise<void> {
-  const params = { id: operand(line, 0) }
-  const reply = await (await context.mesh()).call('webhookDelete', { params, signal: context.signal })
+  const client = await context.mesh()
+  const params = { id: await requireWebhook(context, client, line) }
+  const reply = await client.call('webhookDelete', { params, signal: context.signal })
   context.terminal.printJson(reply)
   context.terminal.print(`Removed ${reply.deleted}.`)
 }

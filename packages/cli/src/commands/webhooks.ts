@@ -5,6 +5,7 @@ import { commandAction, numberOption, operand } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { wholeNumber } from '../number-argument.ts'
+import { requireWebhook } from '../require-webhook.ts'
 import { oneLine } from '../terminal/color.ts'
 import { formatTime } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
@@ -40,18 +41,18 @@ Examples:
     .command('deliveries')
     .summary('deliveries, newest first')
     .description('Shows the deliveries of a webhook and their results.')
-    .argument('<hook>', 'id of the webhook')
+    .argument('<hook>', 'id or name of the webhook')
     .option('--limit <number>', 'maximum number of deliveries', wholeNumber(1, webhookLimits.pageMax))
     .option('--before <number>', 'only deliveries before this one', wholeNumber(1, Number.MAX_SAFE_INTEGER))
-    .addHelpText('after', '\nExample:\n  $ flotilla webhooks deliveries hook_0123456789abcdef')
+    .addHelpText('after', '\nExample:\n  $ flotilla webhooks deliveries builds')
     .action(commandAction(deps, deliveries))
   webhooks
     .command('replay')
     .summary('replay a delivery')
     .description('Starts a new run for a delivery, with the current instructions of the webhook.')
-    .argument('<hook>', 'id of the webhook')
+    .argument('<hook>', 'id or name of the webhook')
     .argument('<delivery>', 'its number, as flotilla webhooks deliveries shows it')
-    .addHelpText('after', '\nExample:\n  $ flotilla webhooks replay hook_0123456789abcdef 17')
+    .addHelpText('after', '\nExample:\n  $ flotilla webhooks replay builds 17')
     .action(commandAction(deps, replay))
   webhooks
     .command('rotate')
@@ -59,13 +60,13 @@ Examples:
     .description(
       'Creates a new secret and shows it once. The previous one stays valid for some hours, so that no delivery is lost.',
     )
-    .argument('<hook>', 'id of the webhook')
+    .argument('<hook>', 'id or name of the webhook')
     .option(
       '--overlap-hours <hours>',
       `how long the previous secret stays valid (default: ${webhookLimits.overlapHours.default}; 0 revokes it immediately)`,
       wholeNumber(0, webhookLimits.overlapHours.max),
     )
-    .addHelpText('after', '\nExample:\n  $ flotilla webhooks rotate hook_0123456789abcdef --overlap-hours 1')
+    .addHelpText('after', '\nExample:\n  $ flotilla webhooks rotate builds --overlap-hours 1')
     .action(commandAction(deps, rotate))
 }
 
@@ -104,10 +105,9 @@ function hookRow(hook: WebhookView): string[] {
 async function deliveries(context: CommandContext, line: CommandLine): Promise<void> {
   const limit = numberOption(line, 'limit')
   const before = numberOption(line, 'before')
-  const reply = await (
-    await context.mesh()
-  ).call('webhookDeliveries', {
-    params: { id: operand(line, 0) },
+  const client = await context.mesh()
+  const reply = await client.call('webhookDeliveries', {
+    params: { id: await requireWebhook(context, client, line) },
     query: { ...(limit === undefined ? {} : { limit }), ...(before === undefined ? {} : { before }) },
     signal: context.signal,
   })
@@ -138,8 +138,9 @@ function deliveryRow(row: DeliveryView): string[] {
 }
 
 async function replay(context: CommandContext, line: CommandLine): Promise<void> {
-  const params = { id: operand(line, 0), delivery: operand(line, 1) }
-  const reply = await (await context.mesh()).call('webhookReplay', { params, signal: context.signal })
+  const client = await context.mesh()
+  const params = { id: await requireWebhook(context, client, line), delivery: operand(line, 1) }
+  const reply = await client.call('webhookReplay', { params, signal: context.signal })
   context.terminal.printJson(reply)
   context.terminal.print(
     `Delivery ${reply.delivery} replays ${reply.replay_of ?? '?'} as ${reply.run_id ?? '?'}.`,
@@ -148,10 +149,9 @@ async function replay(context: CommandContext, line: CommandLine): Promise<void>
 
 async function rotate(context: CommandContext, line: CommandLine): Promise<void> {
   const hours = numberOption(line, 'overlapHours')
-  const { webhook, secret } = await (
-    await context.mesh()
-  ).call('webhookRotate', {
-    params: { id: operand(line, 0) },
+  const client = await context.mesh()
+  const { webhook, secret } = await client.call('webhookRotate', {
+    params: { id: await requireWebhook(context, client, line) },
     body: hours === undefined ? {} : { overlap_hours: hours },
     signal: context.signal,
   })
