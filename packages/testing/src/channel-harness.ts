@@ -1,3 +1,4 @@
+import type { ApprovalView } from '@flotilla/protocol/agent-edit'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ChannelName, Person } from '@flotilla/protocol/people'
@@ -35,6 +36,8 @@ function aGuard(refused: (action: Action) => void) {
 }
 
 export interface ChannelHarnessOptions {
+  /** The approvals that have not ended. */
+  readonly approvals?: readonly ApprovalView[]
   readonly adapters: readonly ChannelAdapter[]
   readonly people?: readonly Partial<Person>[]
   readonly agents?: readonly string[]
@@ -163,7 +166,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
     },
     control: {
       views: { all: () => agentIds.map(anAgentView) },
-      approvals: { list: () => [] },
+      approvals: { list: () => [...(options.approvals ?? [])] },
     },
     spending: {
       report: (caller, { by }) => {

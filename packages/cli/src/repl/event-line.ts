@@ -241,7 +241,7 @@ function steerWords(event: Extract<FleetEventBody, { type: 'steer.changed' }>, c
 function runLine(event: Extract<FleetEventBody, { type: 'run.changed' }>, color: Color): string | null {
   if (event.state === 'queued' || event.state === 'running') return null
   if (event.state === 'waiting')
-    return line(color, event.agent_id, color.faint('waits for a hand-off or an answer'))
+    return line(color, event.agent_id, color.faint('waits for what it asked for'))
   if (event.state === 'done') return null
   const why = event.outcome === null ? '' : `: ${oneLine(event.outcome.text, quotedMax)}`
   return line(color, event.agent_id, color.bad(`run ${event.run_id} is ${event.state}${why}`))

@@ -284,7 +284,7 @@ describe('a run shown as it happens', () => {
       },
     }
     const frames = [text('It looks.'), waits, text('Done.'), ended({ status: 'done', text: 'Done.' })]
-    expect((await shown(frames)).out).toBe('It looks.\noperator   waits for a hand-off or an answer\nDone.\n')
+    expect((await shown(frames)).out).toBe('It looks.\noperator   waits for what it asked for\nDone.\n')
   })
 
   it('a run shown as it happens keeps what a tool is given and gives to one row of a terminal', async () => {

@@ -7,8 +7,8 @@ import { exitCodes } from '../exit-codes.ts'
 /** The longest time that a command may wait for an answer: a week, after which a waiting run expires. */
 export const timeoutMaxSeconds = 604_800
 
-/** The beginnings of ids for which a run waits without a person: tasks and messages to other agents. */
-const agentPrefixes = ['task_', 'msg_']
+/** The beginnings of ids of approvals, and of browsers that an agent gave to a person. */
+const [approvalPrefix, browserPrefix] = ['appr_', 'hand_']
 
 /** How long a command waits for an answer. */
 export interface WaitLimit {
@@ -38,10 +38,19 @@ export function createWaitLimit(
 
   async function checkWait(runId: string): Promise<void> {
     const run = await client.call('run', { params: { id: runId }, signal: ended.signal })
-    const waitsForPerson =
-      run.state === 'waiting' &&
-      run.waiting_on.some((id) => !agentPrefixes.some((prefix) => id.startsWith(prefix)))
-    if (waitsForPerson) given.abort(unfinished(asked, 'waits for you'))
+    const forPerson = await Promise.all(run.state === 'waiting' ? run.waiting_on.map(isForPerson) : [])
+    if (forPerson.includes(true)) given.abort(unfinished(asked, 'waits for you'))
+  }
+
+  /** False also for an approval that a person has confirmed and whose action goes on. */
+  async function isForPerson(id: string): Promise<boolean> {
+    if (!id.startsWith(approvalPrefix)) return id.startsWith(browserPrefix)
+    const found = client.call('pendingOne', { params: { id }, signal: ended.signal })
+    // A person who may not see approvals waits for an owner.
+    return found.then(
+      ({ state }) => state === 'pending',
+      () => true,
+    )
   }
 
   return {
@@ -55,8 +64,10 @@ export function createWaitLimit(
       )
     },
     onEvent(event) {
-      if (event.type !== 'run.changed' || event.state !== 'waiting') return
-      if (waitsAtTerminal || timeoutSeconds !== undefined) return
+      // A run that waits already is asked about when the mesh has chosen the versions of its packages.
+      const mayWait =
+        event.type === 'approval.asked' || (event.type === 'run.changed' && event.state === 'waiting')
+      if (!mayWait || event.run_id === null || waitsAtTerminal || timeoutSeconds !== undefined) return
       // An error here changes nothing: the stream of the answer reports a mesh that is gone.
       checkWait(event.run_id).catch(() => undefined)
     },

@@ -1,6 +1,7 @@
 import { Link, useLocation } from 'wouter'
 import { formatCount } from '../data/format.ts'
-import { useLive, useMesh, useRefusal } from '../data/use-mesh.ts'
+import { useLive, useMesh } from '../data/use-mesh.ts'
+import { useOpenApprovals } from '../data/use-open-approvals.ts'
 import { Icon } from '../design/icons.tsx'
 import { Badge, Dot } from '../design/parts.tsx'
 import { askingForPerson } from '../pages/agent/format-browser.ts'
@@ -9,10 +10,9 @@ import { entryOf, menu } from './menu.ts'
 
 /** The number of items that wait for a person: approvals, and browsers that need a person. */
 function useWaiting(): number {
-  const isOwner = useRefusal({ call: 'pending' }) === null
-  const pending = useMesh('pending', { query: { state: 'open', limit: 200 } }, { enabled: isOwner })
+  const { asked } = useOpenApprovals()
   const browsers = useMesh('browsers')
-  return (pending.data?.pending.length ?? 0) + askingForPerson(browsers.data?.browsers).length
+  return asked.length + askingForPerson(browsers.data?.browsers).length
 }
 
 /** A link to the waiting items, for screens on which the menu is hidden. */

@@ -1,6 +1,7 @@
 import type { RunView } from '@flotilla/protocol/run'
 import { Link } from 'wouter'
 import { useLive, useMesh } from '../data/use-mesh.ts'
+import { useOpenApprovals } from '../data/use-open-approvals.ts'
 import { useNow } from '../data/use-now.ts'
 import { RepairLink } from '../design/repair.tsx'
 import { nextStep } from './next-step.ts'
@@ -16,7 +17,9 @@ export function NextStepLine({
   const now = useNow(60_000)
   const { delays } = useLive()
   const agent = useMesh('status').data?.agents.find(({ id }) => id === run.agent_id)
-  const { words, link, after } = nextStep(run, { agent, ahead, retryAt: delays.get(run.id), now })
+  const { carriedOut } = useOpenApprovals()
+  const around = { agent, ahead, retryAt: delays.get(run.id), carriedOut, now }
+  const { words, link, after } = nextStep(run, around)
   const code = run.outcome?.code
   return (
     <>

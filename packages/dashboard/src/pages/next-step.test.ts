@@ -19,6 +19,7 @@ const around: RunSurroundings = {
   agent: { paused: null, retry_at: null },
   retryAt: undefined,
   ahead: undefined,
+  carriedOut: new Set(),
   now,
 }
 const words = (changes: Partial<RunView>, other: Partial<RunSurroundings> = {}): string => {
@@ -72,6 +73,17 @@ describe('what happens next with a run', () => {
     ['waits for you in [its browser](/agents/scribe)', { state: 'waiting', waiting_on: ['hand_1'] }, {}],
     ['waits for [a task that it gave](/work/tasks/task_2)', { state: 'waiting', waiting_on: ['task_2'] }, {}],
     ['waits for the answer of another agent', { state: 'waiting', waiting_on: ['msg_2'] }, {}],
+    ['waits while the mesh chooses versions of packages', { state: 'waiting', waiting_on: ['pack_2'] }, {}],
+    [
+      'waits for [an approved action to end](/approvals/appr_1)',
+      { state: 'waiting', waiting_on: ['appr_1'] },
+      { carriedOut: new Set(['appr_1']) },
+    ],
+    [
+      'waits for [your approval](/approvals), and for 1 more',
+      { state: 'waiting', waiting_on: ['appr_1', 'appr_2'] },
+      { carriedOut: new Set(['appr_1']) },
+    ],
     ['waits', { state: 'waiting' }, {}],
     ['stopped', { state: 'cancelled' }, {}],
     ['done: Written.', { state: 'done', outcome: { status: 'done', text: '\nWritten.\nTwice.' } }, {}],

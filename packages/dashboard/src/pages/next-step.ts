@@ -19,6 +19,8 @@ export interface RunSurroundings {
   readonly retryAt: number | undefined
   /** Another run of the agent, which works now. */
   readonly ahead: Pick<RunView, 'id'> | undefined
+  /** The ids of approvals that a person confirmed, and whose action has not ended. */
+  readonly carriedOut: ReadonlySet<string>
   readonly now: number
 }
 
@@ -30,7 +32,7 @@ export function nextStep(run: RunView, around: RunSurroundings): NextStep {
     case 'running':
       return runningStep(around)
     case 'waiting':
-      return waitingStep(run)
+      return waitingStep(run, around)
     case 'done':
       return { words: run.outcome === null ? 'done' : `done: ${firstLine(run.outcome.text)}` }
     case 'failed':
@@ -65,11 +67,15 @@ function runningStep({ agent, retryAt, now }: RunSurroundings): NextStep {
 }
 
 /** What a person can act on is named first. */
-const awaitedKinds = ['appr_', 'hand_', 'task_', 'msg_'] as const
+const awaitedKinds = ['appr_', 'hand_', 'task_', 'msg_', 'pack_'] as const
 
-function waitingStep({ waiting_on: ids, agent_id: agent }: RunView): NextStep {
-  const kind = awaitedKinds.find((prefix) => ids.some((id) => id.startsWith(prefix)))
-  const id = ids.find((one) => kind !== undefined && one.startsWith(kind)) ?? ''
+function waitingStep(
+  { waiting_on: ids, agent_id: agent }: RunView,
+  { carriedOut }: RunSurroundings,
+): NextStep {
+  const open = ids.filter((one) => !carriedOut.has(one))
+  const kind = awaitedKinds.find((prefix) => open.some((id) => id.startsWith(prefix)))
+  const id = open.find((one) => kind !== undefined && one.startsWith(kind)) ?? ids[0]
   const more = ids.length > 1 ? { after: `, and for ${ids.length - 1} more` } : {}
   switch (kind) {
     case 'appr_':
@@ -88,7 +94,14 @@ function waitingStep({ waiting_on: ids, agent_id: agent }: RunView): NextStep {
       }
     case 'msg_':
       return { words: 'waits for the answer of another agent', ...more }
+    case 'pack_':
+      return { words: 'waits while the mesh chooses versions of packages', ...more }
     case undefined:
-      return { words: 'waits' }
+      if (id === undefined) return { words: 'waits' }
+      return {
+        words: 'waits for',
+        link: { path: `/approvals/${id}`, words: 'an approved action to end' },
+        ...more,
+      }
   }
 }

@@ -1,3 +1,4 @@
+import type { ApprovalView } from '@flotilla/protocol/agent-edit'
 import { afterEach, describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
 import { aChannelHarness, ann, issuer } from '../../../testing/src/channel-harness.ts'
@@ -198,6 +199,19 @@ describe('commands on a channel', () => {
     await setup.say(text)
     expect(setup.told()).toEqual([expect.stringMatching(answer)])
     expect(runCount(setup)).toBe(0)
+  })
+
+  test('/pending names the place to decide only for an approval that no person has confirmed', async () => {
+    const confirmed = { id: 'appr_1', summary: 'Add packages', state: 'confirmed' } as ApprovalView
+    const pending = { ...confirmed, id: 'appr_2', state: 'pending' } as ApprovalView
+    const one = await open({ approvals: [confirmed] })
+    await one.say('/pending')
+    expect(one.told()).toEqual(['- appr_1 (approved, in progress): Add packages'])
+    const both = await open({ approvals: [confirmed, pending] })
+    await both.say('/pending')
+    expect(both.told()[0]).toMatch(
+      /in progress\): Add packages\n- appr_2: Add packages\nApprovals are not given here/,
+    )
   })
 
   test('the agents to choose from are shown as buttons', async () => {

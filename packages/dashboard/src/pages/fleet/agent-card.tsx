@@ -2,7 +2,7 @@ import { Menu, MenuButton, MenuItem, MenuProvider } from '@ariakit/react/menu'
 import { Link } from 'wouter'
 import type { AgentUse } from '@flotilla/protocol/kept-api'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
-import { useMesh, useRefusal } from '../../data/use-mesh.ts'
+import { useOpenApprovals } from '../../data/use-open-approvals.ts'
 import { Act } from '../../design/act.tsx'
 import { Badge, Dot } from '../../design/parts.tsx'
 import { UseLines } from '../agent/use-lines.tsx'
@@ -68,11 +68,8 @@ export function AgentCard({
 
 /** Links to what this agent's runs wait for a person to approve. */
 function WaitingApproval({ agentId }: { readonly agentId: string }) {
-  const mayDecide = useRefusal({ call: 'pending' }) === null
-  const pending = useMesh('pending', { query: { state: 'open', limit: 200 } }, { enabled: mayDecide })
-  const [first, ...others] = (pending.data?.pending ?? []).filter(
-    ({ asked_by: by }) => by === `agent:${agentId}`,
-  )
+  const { asked } = useOpenApprovals()
+  const [first, ...others] = asked.filter(({ asked_by: by }) => by === `agent:${agentId}`)
   if (first === undefined) return null
   return (
     <div className="note warn small">

@@ -119,10 +119,12 @@ export const pending: ChannelCommand = {
   run: (deps, call) => {
     const waiting = deps.approvals.list(call.caller, { open: true, limit: rowsMax })
     if (waiting.length === 0) return { text: 'There are no open approvals.' }
-    const rows = waiting.map(({ id, summary }) => `- ${id}: ${oneLine(summary, lineMaxChars)}`)
-    return {
-      text: [...rows, whereDecided].join('\n'),
-    }
+    const rows = waiting.map(
+      ({ id, summary, state }) =>
+        `- ${id}${state === 'confirmed' ? ' (approved, in progress)' : ''}: ${oneLine(summary, lineMaxChars)}`,
+    )
+    const mayDecide = waiting.some(({ state }) => state === 'pending')
+    return { text: [...rows, ...(mayDecide ? [whereDecided] : [])].join('\n') }
   },
 }
 
