@@ -213,6 +213,8 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     expect(run.outcome?.text).toBe('There are three.')
     await open(`/runs/${run.id}`)
     const tree = page.getByRole('tree', { name: 'Spans of the trace' })
+    await tree.getByRole('treeitem', { name: /uses run_command .*echo three licences/ }).waitFor()
+    await tree.getByRole('treeitem', { name: /uses hand_off scribe: / }).waitFor()
     await tree.getByRole('treeitem', { name: /scribe, run done/ }).waitFor()
     const names = await tree.getByRole('treeitem').allTextContents()
     for (const part of [

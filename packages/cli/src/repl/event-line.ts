@@ -1,3 +1,4 @@
+import { tellingArgument } from '@flotilla/client/telling-argument'
 import { upTo } from '@flotilla/protocol/up-to'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { oneLine } from '../terminal/color.ts'
@@ -48,7 +49,7 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
       return line(
         color,
         callerOf(event),
-        `${color.strong(oneLine(event.name, nameMax))} ${color.faint(quoteInput(event.input))}`,
+        `${color.strong(oneLine(event.name, nameMax))} ${color.faint(oneLine(tellingArgument(event.input), quotedMax))}`,
       )
     case 'tool.ended':
       return line(
@@ -256,18 +257,6 @@ function cronLine(event: Extract<FleetEventBody, { type: 'cron.changed' }>, colo
 
 function line(color: Color, who: string, what: string): string {
   return `${color.name(oneLine(who, 16).padEnd(10))} ${what}`
-}
-
-/** The input of a tool as a person would say it: the text of a lone field, else `key: value` pairs. */
-function quoteInput(input: unknown): string {
-  if (typeof input !== 'object' || input === null) return oneLine(valueText(input), quotedMax)
-  const entries = Object.entries(input)
-  if (entries.length === 1) return oneLine(valueText(entries[0]?.[1]), quotedMax)
-  return oneLine(entries.map(([key, value]) => `${key}: ${valueText(value)}`).join(', '), quotedMax)
-}
-
-function valueText(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
 function potWords(scope: string, id: string): string {

@@ -44,3 +44,11 @@ it.each([
   const drawn = drawEvent({ type: 'budget.reached', ...reached, percent, spent_usd: spent })
   expect(drawn).toMatchObject({ who: 'clerk', what })
 })
+
+it.each([
+  [{ command: 'npm test' }, 'uses run_command: npm test'],
+  [{}, 'uses run_command'],
+])('a call with %j is described by its telling argument', (input, what) => {
+  const call = { agent_id: 'clerk', run_id: 'run_1', step: 1, name: 'run_command', input } as const
+  expect(drawEvent({ type: 'tool.started', ...call })).toMatchObject({ who: 'clerk', what })
+})

@@ -1,3 +1,4 @@
+import { tellingArgument } from '@flotilla/client/telling-argument'
 import { upTo } from '@flotilla/protocol/up-to'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { stateTone } from './state-tone.ts'
@@ -59,7 +60,7 @@ export const eventDrawings: EventDrawings = {
     runId: e.run_id,
   }),
   'text.streamed': (e) => ({ tone: 'busy', who: e.agent_id, what: 'is answering', runId: e.run_id }),
-  'tool.started': (e) => ({ tone: 'busy', who: e.agent_id, what: `uses ${e.name}`, runId: e.run_id }),
+  'tool.started': (e) => ({ tone: 'busy', who: e.agent_id, what: useWords(e), runId: e.run_id }),
   'tool.ended': (e) => ({
     tone: e.ok ? 'neutral' : 'warn',
     who: e.agent_id,
@@ -252,4 +253,10 @@ const returnedWords = {
 /** Above 0 for a call that broke off: its tokens and cost are bounds. */
 function unsure({ unconfirmed }: { readonly unconfirmed?: string | undefined }): number {
   return unconfirmed === undefined ? 0 : 1
+}
+
+/** Names a tool with the argument that tells most of the call. */
+function useWords({ name, input }: Of<'tool.started'>): string {
+  const told = tellingArgument(input)
+  return `uses ${name}${told === '' ? '' : `: ${told}`}`
 }

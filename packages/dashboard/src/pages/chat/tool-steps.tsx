@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
+import { tellingArgument } from '@flotilla/client/telling-argument'
 import { formatCount, formatDuration } from '../../data/format.ts'
 import { useServices } from '../../data/use-mesh.ts'
 import { Icon } from '../../design/icons.tsx'
@@ -85,7 +86,7 @@ export function ToolStep({ tool, took }: { readonly tool: ToolBlock; readonly to
         <Icon name="tool" />
         <span className="mono clip">{tool.name}</span>
         {tool.by !== null && <span className="small muted clip">by {tool.by}</span>}
-        <span className="small muted clip">{shortInput(tool.input)}</span>
+        <span className="small muted clip">{tellingArgument(tool.input)}</span>
         <span className="small muted number step-end">
           {exitCode !== null && `exit ${exitCode}`}
           {exitCode !== null && took !== undefined && ', '}
@@ -109,15 +110,4 @@ export function ToolStep({ tool, took }: { readonly tool: ToolBlock; readonly to
       </div>
     </details>
   )
-}
-
-const shortMaxChars = 80
-
-/** Shortens a tool's input to a few words. */
-function shortInput(input: unknown): string {
-  const values = typeof input === 'object' && input !== null ? Object.values(input) : [input]
-  const texts = values.filter((value) => typeof value === 'string')
-  return (texts.length > 0 ? texts : values.map((value) => JSON.stringify(value)))
-    .join(' · ')
-    .slice(0, shortMaxChars)
 }

@@ -1,7 +1,7 @@
 import type { FleetEvent } from '@flotilla/protocol/fleet-event'
 import type { SpanView } from '@flotilla/protocol/trace-api'
 import { describe, expect, it } from 'vitest'
-import { callOfSpan } from './span-calls.ts'
+import { callsOfSpans } from './span-calls.ts'
 
 const aSpan = (part: Partial<SpanView> = {}): SpanView => ({
   span_id: 's',
@@ -28,6 +28,9 @@ const ended = ([seq, at, step]: readonly [number, number, number], name = 'run_c
   body: { type: 'tool.ended', ...call, step, name, output: `of ${step}`, ok: step !== 2 },
 })
 
+const callOfSpan = (span: SpanView, events: readonly FleetEvent[]) =>
+  callsOfSpans([span], events).get(span.span_id) ?? null
+
 describe('the tool call of a span', () => {
   it('the tool call of a span is the one that began and ended when it did, with what it was given and gave', () => {
     const events = [started([1, 40, 1]), ended([2, 60, 1]), started([3, 100, 2]), ended([4, 150, 2])]
@@ -53,5 +56,23 @@ describe('the tool call of a span', () => {
   it('the tool call of a span is unknown where the events are gone, and for what is no call', () => {
     expect(callOfSpan(aSpan(), [ended([4, 150, 2])])).toBe(null)
     expect(callOfSpan(aSpan({ attributes: {} }), [started([1, 100, 1])])).toBe(null)
+  })
+
+  it('tool calls that began and ended at once are shown each at its span', () => {
+    const events = [started([1, 100, 1]), started([2, 100, 1]), ended([3, 150, 1]), ended([4, 150, 1])].map(
+      (event, index) =>
+        event.body.type === 'tool.started'
+          ? { ...event, body: { ...event.body, input: { path: `file-${index}` } } }
+          : event,
+    )
+    const calls = callsOfSpans([aSpan({ span_id: 's1' }), aSpan({ span_id: 's2' })], events)
+    expect([calls.get('s1')?.input, calls.get('s2')?.input]).toEqual([{ path: 'file-0' }, { path: 'file-1' }])
+  })
+
+  it('a span without the name of its tool leaves the call of a named span to it', () => {
+    const events = [started([1, 100, 1]), started([2, 100, 1], 'their_tool')]
+    const other = aSpan({ span_id: 'o', attributes: { 'gen_ai.tool.name': 'other' } })
+    const calls = callsOfSpans([other, aSpan()], events)
+    expect([calls.get('o')?.name, calls.get('s')?.name]).toEqual(['their_tool', 'run_command'])
   })
 })

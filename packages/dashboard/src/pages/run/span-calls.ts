@@ -16,33 +16,60 @@ export interface SpanCall {
 type Started = Extract<FleetEvent['body'], { type: 'tool.started' }>
 type Ended = Extract<FleetEvent['body'], { type: 'tool.ended' }>
 
+interface Call {
+  readonly startedAt: number
+  readonly started: Started
+  readonly endedAt: number | null
+  readonly ended: Ended | null
+}
+
 /**
- * Returns the tool call of a span, from the events of its run. A span contains no text of people or agents, so the
- * call is found by timestamps and name. Null if the events are no longer stored. Pure.
+ * Returns the tool calls of the spans of one run by the ids of the spans, from the events of the run. A span contains no
+ * text of people or agents, so its call is found by timestamps and name; spans that are equal in these get the calls in
+ * their order. Spans without events that are still stored have no call. Pure.
  */
-export function callOfSpan(span: SpanView, events: readonly FleetEvent[]): SpanCall | null {
-  const name = span.attributes['gen_ai.tool.name']
-  if (name === undefined) return null
-  const candidates = events.filter(
-    ({ at, body }) =>
-      body.type === 'tool.started' && at === span.started_at && (name === body.name || name === 'other'),
-  )
-  for (const { seq, body } of candidates) {
-    const started = body as Started // the filter has just looked
-    const ended = events.find(
-      (event) => event.seq > seq && event.body.type === 'tool.ended' && isSameCall(event.body, started),
-    )
-    const end = ended?.body.type === 'tool.ended' ? ended.body : null
-    if (ended && span.ended_at !== null && ended.at > span.ended_at) continue
-    return {
+export function callsOfSpans(
+  spans: readonly SpanView[],
+  events: readonly FleetEvent[],
+): ReadonlyMap<string, SpanCall> {
+  const left = new Set(pairedCalls(events))
+  const found = new Map<string, SpanCall>()
+  const isUnnamed = ({ attributes }: SpanView) => Number(attributes['gen_ai.tool.name'] === 'other')
+  // A span without the name of its tool fits any call, so it gets one that no named span has.
+  for (const span of spans.toSorted((one, next) => isUnnamed(one) - isUnnamed(next))) {
+    const call = [...left].find((one) => isOfSpan(one, span))
+    if (call === undefined) continue
+    left.delete(call)
+    const { started, ended } = call
+    found.set(span.span_id, {
       name: started.name,
       input: started.input,
-      output: end?.output ?? null,
-      ok: end?.ok ?? false,
-      pictures: end?.pictures ?? [],
-    }
+      output: ended?.output ?? null,
+      ok: ended?.ok ?? false,
+      pictures: ended?.pictures ?? [],
+    })
   }
-  return null
+  return found
+}
+
+/** Pairs the beginnings and ends of calls as the mesh does for its spans: equal calls end in the order of their start. */
+function pairedCalls(events: readonly FleetEvent[]): readonly Call[] {
+  const calls: Call[] = []
+  for (const { at, body } of events) {
+    if (body.type === 'tool.started') calls.push({ startedAt: at, started: body, endedAt: null, ended: null })
+    if (body.type !== 'tool.ended') continue
+    const index = calls.findIndex(({ started, ended }) => ended === null && isSameCall(body, started))
+    const call = calls[index]
+    if (call !== undefined) calls[index] = { ...call, endedAt: at, ended: body }
+  }
+  return calls
+}
+
+function isOfSpan({ startedAt, started, endedAt }: Call, span: SpanView): boolean {
+  const name = span.attributes['gen_ai.tool.name']
+  if (name === undefined || startedAt !== span.started_at) return false
+  if (name !== started.name && name !== 'other') return false
+  return span.ended_at === null || endedAt === null || endedAt === span.ended_at
 }
 
 function isSameCall(ended: Ended, started: Started): boolean {

@@ -9,11 +9,20 @@ import { SeenPictures } from '../seen-pictures.tsx'
 import { describeRunInput } from '../describe-run-input.ts'
 import { ModelCall, modelFigureNames, modelFigures } from './model-call.tsx'
 import { isModelSpan } from './model-step.ts'
-import { callOfSpan } from './span-calls.ts'
+import type { SpanCall } from './span-calls.ts'
 import { isRunSpan, spanTitle } from './waterfall.tsx'
 
 /** Shows one span: its times, its attributes, and for a call the arguments and the result. */
-export function SpanDetail({ span, runId }: { readonly span: SpanView; readonly runId: string }) {
+export function SpanDetail({
+  span,
+  call,
+  runId,
+}: {
+  readonly span: SpanView
+  /** The tool call of the span, as far as its events are stored and loaded. */
+  readonly call: SpanCall | undefined
+  readonly runId: string
+}) {
   const { started_at: from, ended_at: until, attributes } = span
   const facts: readonly (readonly [string, ReactNode])[] = [
     ['Agent', span.agent_id],
@@ -39,7 +48,7 @@ export function SpanDetail({ span, runId }: { readonly span: SpanView; readonly 
         ))}
       </dl>
       {isModelSpan(span) && <ModelCall span={span} />}
-      {attributes['gen_ai.tool.name'] !== undefined && <Call span={span} />}
+      {attributes['gen_ai.tool.name'] !== undefined && <Call span={span} call={call} />}
       {isRunSpan(span) && span.run_id !== runId && <OtherRun id={span.run_id} />}
     </section>
   )
@@ -51,11 +60,10 @@ export function attributeWords(name: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1).replaceAll(/[._]/g, ' ')}`
 }
 
-function Call({ span }: { readonly span: SpanView }) {
+function Call({ span, call }: { readonly span: SpanView; readonly call: SpanCall | undefined }) {
   const events = useMesh('runEvents', { params: { id: span.run_id } })
   if (events.isPending) return <Loading rows={2} />
   if (events.error) return <Failed error={events.error} retry={events.refetch} />
-  const call = callOfSpan(span, events.data.events)
   if (!call) {
     return (
       <p className="small muted">

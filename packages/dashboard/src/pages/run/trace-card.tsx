@@ -12,8 +12,9 @@ import '../../design/trace.css'
 import { stepOfSpan } from './model-step.ts'
 import { otlpJson } from './otlp-json.ts'
 import { searchTrace } from './search-trace.ts'
-import { callOfSpan } from './span-calls.ts'
+import type { SpanCall } from './span-calls.ts'
 import { SpanDetail } from './span-detail.tsx'
+import { useSpanCalls } from './use-span-calls.ts'
 import { Waterfall, spanTitle } from './waterfall.tsx'
 
 /** Shows the whole trace of a run, with the chosen span beside it; all runs of the trace share it. */
@@ -21,7 +22,8 @@ export function TraceCard({ runId }: { readonly runId: string }) {
   const found = useMesh('runTrace', { params: { id: runId } })
   const [{ span: active, find: words }, choose] = useChoice(['span', 'find'])
   const rows = useMemo(() => traceTree(found.data?.spans ?? []), [found.data])
-  const textOf = useSearchedText(runId, words !== '')
+  const calls = useSpanCalls(rows)
+  const textOf = useSearchedText(runId, { calls, isSearched: words !== '' })
   const shown = searchTrace(rows, words, textOf)
   const runs = new Set(rows.map(({ span }) => span.run_id)).size
   const chosen = rows.find(({ span }) => span.span_id === active)?.span
@@ -80,7 +82,12 @@ export function TraceCard({ runId }: { readonly runId: string }) {
           </div>
           <div className={chosen ? 'trace-split has-panel' : 'trace-split'}>
             <div>
-              <Waterfall rows={shown.rows} active={active} onActive={(id) => choose('span', id)} />
+              <Waterfall
+                rows={shown.rows}
+                calls={calls}
+                active={active}
+                onActive={(id) => choose('span', id)}
+              />
             </div>
             {chosen && (
               <div className="trace-panel" ref={panel}>
@@ -90,7 +97,12 @@ export function TraceCard({ runId }: { readonly runId: string }) {
                     Close<span className="hidden-words"> the details</span>
                   </button>
                 </div>
-                <SpanDetail key={chosen.span_id} span={chosen} runId={runId} />
+                <SpanDetail
+                  key={chosen.span_id}
+                  span={chosen}
+                  call={calls.get(chosen.span_id)}
+                  runId={runId}
+                />
               </div>
             )}
           </div>
@@ -104,20 +116,21 @@ export function TraceCard({ runId }: { readonly runId: string }) {
 }
 
 /** Returns a function for the text of a row: its name, and what the run's calls were given and gave. */
-function useSearchedText(runId: string, isSearched: boolean): (row: TraceRow) => string {
+function useSearchedText(
+  runId: string,
+  { calls, isSearched }: { readonly calls: ReadonlyMap<string, SpanCall>; readonly isSearched: boolean },
+): (row: TraceRow) => string {
   const [wasSearched, setSearched] = useState(isSearched)
   if (isSearched && !wasSearched) setSearched(true)
-  const events = useMesh('runEvents', { params: { id: runId } }, { enabled: wasSearched })
   const record = useMesh('runRecord', { params: { id: runId } }, { enabled: wasSearched })
   return ({ span }) => {
-    const own = span.run_id === runId
-    const call = own && events.data ? callOfSpan(span, events.data.events) : null
-    const step = own && record.data ? stepOfSpan(span, record.data) : null
+    const call = calls.get(span.span_id)
+    const step = span.run_id === runId && record.data ? stepOfSpan(span, record.data) : null
     return [
       spanTitle(span),
       span.agent_id,
       JSON.stringify(span.attributes),
-      call === null ? '' : `${JSON.stringify(call.input)} ${call.output ?? ''}`,
+      call === undefined ? '' : `${JSON.stringify(call.input)} ${call.output ?? ''}`,
       step?.text ?? '',
     ].join('\n')
   }

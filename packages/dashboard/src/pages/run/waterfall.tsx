@@ -1,11 +1,13 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useRef, useState } from 'react'
 import type { KeyboardEvent } from 'react'
+import { tellingArgument } from '@flotilla/client/telling-argument'
 import { isWaitSpan, spanWords } from '@flotilla/client/trace-tree'
 import type { TraceRow } from '@flotilla/client/trace-tree'
 import type { SpanView } from '@flotilla/protocol/trace-api'
 import { formatDuration, formatTokens, formatUsd } from '../../data/format.ts'
 import { useNow } from '../../data/use-now.ts'
+import type { SpanCall } from './span-calls.ts'
 import { barOf, rowAbove, scaleLines, scaleOf, unfolded } from './trace-scale.ts'
 import type { TraceScale } from './trace-scale.ts'
 
@@ -17,10 +19,13 @@ const goesOnEveryMs = 1000
 /** Shows each span on a line, with a bar for its time. Arrow keys move, fold and unfold. */
 export function Waterfall({
   rows,
+  calls,
   active,
   onActive,
 }: {
   readonly rows: readonly TraceRow[]
+  /** The tool calls by the ids of their spans, as far as they are known. */
+  readonly calls: ReadonlyMap<string, SpanCall>
   readonly active: string | null
   readonly onActive: (spanId: string) => void
 }) {
@@ -100,6 +105,7 @@ export function Waterfall({
               <Row
                 key={id}
                 row={row}
+                call={calls.get(id)}
                 start={start}
                 scale={scale}
                 now={now}
@@ -124,7 +130,7 @@ function Scale({ scale }: { readonly scale: TraceScale }) {
       <span>Span</span>
       <span className="trace-lane">
         {lines.map((ms, index) => (
-          // On a phone only two labels have room, so the others have the class `minor`.
+          // Beside the details only two labels have room, so the others have the class `minor`.
           <span
             key={ms}
             className={index % Math.ceil(lines.length / 2) === 0 ? '' : 'minor'}
@@ -143,6 +149,7 @@ function Scale({ scale }: { readonly scale: TraceScale }) {
 
 function Row({
   row: { span, depth, below },
+  call,
   start,
   scale,
   now,
@@ -152,6 +159,7 @@ function Row({
   onFold,
 }: {
   readonly row: TraceRow
+  readonly call: SpanCall | undefined
   readonly start: number
   readonly scale: TraceScale
   readonly now: number
@@ -162,6 +170,7 @@ function Row({
 }) {
   const { left, width } = barOf(span, scale, now)
   const { tokens, usd } = figuresOf(span)
+  const told = call === undefined ? '' : tellingArgument(call.input)
   return (
     <div
       id={idOf(span.span_id)}
@@ -184,7 +193,16 @@ function Row({
         >
           {below === 0 ? '' : isFolded ? '▸' : '▾'}
         </span>
-        <span className="clip">{spanTitle(span)}</span>
+        <span className="clip" title={told === '' ? undefined : told}>
+          {call === undefined ? (
+            spanTitle(span)
+          ) : (
+            <>
+              <span className="hidden-words">uses </span>
+              {call.name} <span className="mono muted">{told}</span>
+            </>
+          )}
+        </span>
       </span>
       <span className="trace-lane">
         <span className={`trace-bar ${barKind(span)}`} style={{ left: `${left}%`, width: `${width}%` }} />
