@@ -176,6 +176,45 @@ describe('the permission file', () => {
     await rm(path)
   })
 
+  test('an edit is recorded under its actor, also where the file is read before the edit ends or the record fails first', async () => {
+    let reads = 0
+    /** The agents of each record; a record of an older text would undo the edit. */
+    const texts: string[] = []
+    const recordedBy = new Map<string, string>()
+    let fails = 0
+    const clock = createManualClock()
+    const plain = createFileEditor()
+    const { store, path } = await opened(whole, {
+      clock,
+      // Writing takes longer than the file's next check, as on a slow disk.
+      editor: {
+        edit: async (...parts) => {
+          await plain.edit(...parts)
+          const before = reads
+          await clock.advance(500)
+          await eventually('the file was read', () => reads > before)
+        },
+      },
+      onRecords: (records, actor) => {
+        reads += 1
+        texts.push(Object.keys(records).join(' '))
+        if (fails-- > 0) throw new Error('no space left')
+        for (const id of Object.keys(records)) if (!recordedBy.has(id)) recordedBy.set(id, actor)
+      },
+    })
+    await store.edit((records) => ({ ...records, clerk: workerDefaultRecord }), 'human:ann@dashboard')
+    expect(recordedBy.get('clerk')).toBe('human:ann@dashboard')
+    expect(texts).toEqual(texts.toSorted((one, next) => one.length - next.length))
+    fails = 3
+    await store.edit((records) => ({ ...records, writer: workerDefaultRecord }), 'human:ann@dashboard')
+    const text = (await readTextFile(path)) ?? ''
+    await writeFile(path, text.replace('"clerk"', '"by-hand"'))
+    await store.refresh()
+    expect(recordedBy.get('writer')).toBe('human:ann@dashboard')
+    expect(recordedBy.get('by-hand')).toBe('human:file')
+    await store.close()
+  })
+
   test('the permission file stops looking when it is closed', async () => {
     const clock = createManualClock()
     const { store } = await opened(whole, { clock })

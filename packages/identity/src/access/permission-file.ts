@@ -68,6 +68,8 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
   let current: PermissionSnapshot = brokenSnapshot('config/permissions.json has not been read')
 
   let isRecordOwed = false
+  /** The newest edit of this process, until it is recorded; the file is read while it is written, too. */
+  let unrecorded: OwnEdit | null = null
 
   /** Records a change. If that fails, rights in effect stay in effect: a full disk withdraws no right. */
   function record(text: string | null, actor: string): boolean {
@@ -80,6 +82,21 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
       isRecordOwed = true
       return false
     }
+  }
+
+  /** Records an edit under its actor, after a manual edit that the file contained before and that was not recorded. */
+  function recordEdit(edit: OwnEdit): boolean {
+    // The text before would undo the edit in the audit log if it were recorded once more.
+    if (edit.isRecorded) return true
+    edit.isRecorded = record(edit.before, handActor) && record(edit.after, edit.actor)
+    if (edit.isRecorded && unrecorded === edit) unrecorded = null
+    return edit.isRecorded
+  }
+
+  function recordRead(text: string | null): boolean {
+    const isOwn = unrecorded !== null && (unrecorded.isWritten || unrecorded.after === text)
+    if (unrecorded !== null && isOwn && !recordEdit(unrecorded)) return false
+    return record(text, handActor)
   }
 
   function reportRecords(text: string | null, actor: string): void {
@@ -115,7 +132,7 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
     clock,
     take: (text) => {
       take(snapshotOf(text, deps.makerOf ?? (() => null)))
-      return record(text, handActor) ? undefined : 'again'
+      return recordRead(text) ? undefined : 'again'
     },
     onUnreadable: (error) => {
       const broken = 'config/permissions.json cannot be read'
@@ -133,20 +150,33 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
     snapshot: () => current,
     refresh,
     async edit(change, actor = 'system') {
-      let before: string | null = null
-      let after: string | null = null
-      await editor.edit(path, (text) => {
-        before = text
-        after = rewritten(text, change)
-        return after
-      })
-      // The file may contain a manual edit that was not recorded yet.
-      record(before, handActor)
-      record(after, actor)
+      const edit: OwnEdit = { before: null, after: null, actor, isWritten: false, isRecorded: false }
+      try {
+        await editor.edit(path, (text) => {
+          edit.before = text
+          edit.after = rewritten(text, change)
+          unrecorded = edit
+          return edit.after
+        })
+      } catch (error) {
+        if (unrecorded === edit) unrecorded = null
+        throw error
+      }
+      edit.isWritten = true
+      recordEdit(edit)
       await refresh()
     },
     close,
   }
+}
+
+/** An edit of this process: the text that it replaces, and its own text. */
+interface OwnEdit {
+  before: string | null
+  after: string | null
+  readonly actor: string
+  isWritten: boolean
+  isRecorded: boolean
 }
 
 function rewritten(
