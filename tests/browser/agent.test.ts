@@ -151,6 +151,32 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     await context.close()
   })
 
+  it('a permission that a person gives keeps its row, and says at once and after a reload who gave it and when', async () => {
+    const { page, open, faults, context } = await openPage(browser, mesh.url)
+    await open('/agents/scribe?tab=permissions')
+    const row = page.getByRole('row', { name: /can_manage_cron/ })
+    const rows = () =>
+      page.getByRole('region', { name: 'Table of permissions' }).getByRole('row').allInnerTexts()
+    const placeOf = async () => (await rows()).findIndex((text) => text.includes('can_manage_cron'))
+    expect(await row.innerText()).toMatch(/not given/)
+    const place = await placeOf()
+    await row.getByRole('switch').click()
+    await giveProof(mesh, page)
+    await row.getByText('owner (dashboard)').waitFor()
+    expect(await row.innerText()).toMatch(/yes.*grant.*owner \(dashboard\).*(?:now|s ago)/s)
+    expect(await placeOf()).toBe(place)
+    await page.reload()
+    await row.getByText('owner (dashboard)').waitFor()
+    expect(await row.innerText()).toMatch(/yes.*grant.*owner \(dashboard\).*(?:now|s ago)/s)
+    expect(await placeOf()).toBeLessThan(place)
+    await row.getByRole('switch').click()
+    await giveProof(mesh, page)
+    await row.getByText('taken by').waitFor()
+    expect(await row.innerText()).toMatch(/no.*not given.*taken by owner \(dashboard\)/s)
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
   it('an agent in the browser is given a permission, a server and a job with a look at the difference, which are all taken back', async () => {
     const { page, open, picture, faults, context } = await openPage(browser, mesh.url)
     const dialog = page.getByRole('dialog')

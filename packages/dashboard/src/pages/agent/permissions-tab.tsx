@@ -26,7 +26,7 @@ export function PermissionsTab({ agentId }: { readonly agentId: string }) {
     <>
       <Simulator agentId={agentId} />
       <Reserved call="permissionOrigins" title="Permissions">
-        <Given agentId={agentId} />
+        <Given key={agentId} agentId={agentId} />
       </Reserved>
       <Changes agentId={agentId} />
     </>
@@ -37,6 +37,10 @@ function Given({ agentId }: { readonly agentId: string }) {
   const origins = useMesh('permissionOrigins', { params: { id: agentId } })
   const { data } = origins
   const [changing, setChanging] = useState<PermissionOrigin | null>(null)
+  // What was given when the page was opened stands first, so that no row moves away from the person who changes it.
+  const [first, setFirst] = useState<ReadonlySet<string> | null>(null)
+  if (data && first === null)
+    setFirst(new Set(data.fields.flatMap(({ field, from }) => (from === 'none' ? [] : [field]))))
   return (
     <>
       <Card title="Permissions" more={data && <span className="small muted mono">{data.file}</span>}>
@@ -68,7 +72,7 @@ function Given({ agentId }: { readonly agentId: string }) {
             columns={['Permission', 'Value', 'Why', 'Given by', { right: 'Line' }]}
             hasActions
           >
-            {data.fields.toSorted(givenFirst).map((field) => (
+            {data.fields.toSorted(byPlace(first)).map((field) => (
               <Row
                 key={field.field}
                 agentId={agentId}
@@ -171,8 +175,9 @@ function Row({
   )
 }
 
-function givenFirst(left: PermissionOrigin, right: PermissionOrigin): number {
-  return Number(left.from === 'none') - Number(right.from === 'none')
+function byPlace(first: ReadonlySet<string> | null) {
+  const place = ({ field }: PermissionOrigin) => Number(first?.has(field) !== true)
+  return (left: PermissionOrigin, right: PermissionOrigin) => place(left) - place(right)
 }
 
 /** Names the pattern that matches everything. */
