@@ -1,5 +1,6 @@
 import { agentHarnessEndpoints } from '@flotilla/protocol/agent-harness'
 import { agentSizeEndpoints } from '@flotilla/protocol/agent-size'
+import { cronHumanEndpoints } from '@flotilla/protocol/cron-api'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { packagesHumanEndpoints } from '@flotilla/protocol/packages-api'
@@ -48,6 +49,49 @@ describe.skipIf(!hasBrowser)('agents and their work in the browser', () => {
     await page.locator('.toast').getByRole('button', { name: 'Undo' }).click()
     await page.locator('.toast').getByText('2 agents resumed.').waitFor()
     expect(await paused()).toEqual([])
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('an agent is deleted from its page, and several from the fleet, by a red button with the name', async () => {
+    for (const id of ['leaver', 'leaver-2', 'leaver-3']) await mesh.createWorker(id)
+    await mesh.call(cronHumanEndpoints.cronCreate, {
+      body: { agent: 'leaver', schedule: '0 9 * * *', message: 'Say hello.' },
+    })
+    const left = async () => {
+      const { agents } = (await mesh.call(meshHumanEndpoints.status)).json() as { agents: { id: string }[] }
+      return agents.map(({ id }) => id).filter((id) => id.startsWith('leaver'))
+    }
+    const watched = await openPage(browser, mesh.url)
+    const { page, open, faults, context } = watched
+    const dialog = page.getByRole('dialog')
+    await open('/agents/operator')
+    await page.getByRole('button', { name: 'Restart' }).waitFor()
+    expect(await page.getByRole('button', { name: /^Delete/ }).count()).toBe(0)
+    await open('/agents/leaver')
+    await page.getByRole('button', { name: 'Delete leaver …' }).click()
+    await dialog.getByText(/^cron job .* \(0 9 \* \* \*\)/).waitFor()
+    const button = dialog.getByRole('button', { name: 'Delete leaver', exact: true })
+    expect(await button.getAttribute('class')).toContain('danger')
+    expect(await wrongWith(watched, 'agent-delete')).toEqual([])
+    await button.click()
+    await page.getByText('The agent is deleted with its data and artifacts').waitFor()
+    expect(await left()).toContain('leaver')
+    await giveProof(mesh, page)
+    await page.locator('.toast').getByText('leaver is deleted.').waitFor()
+    await page.waitForURL('**/fleet')
+    expect(await left()).toEqual(['leaver-2', 'leaver-3'])
+
+    await page.getByRole('button', { name: 'Several agents …' }).click()
+    for (const name of [/^operator/, /^leaver-2/, /^leaver-3/])
+      await dialog.getByRole('checkbox', { name }).check()
+    await dialog.getByText('Delete: not operator. The operator cannot be deleted.').waitFor()
+    await dialog.getByRole('button', { name: 'Delete 2 …' }).click()
+    await dialog.getByRole('list', { name: 'What it is done to' }).getByText('leaver-3').waitFor()
+    expect(await wrongWith(watched, 'fleet-several-delete')).toEqual([])
+    await dialog.getByRole('button', { name: 'Delete 2 agents' }).click()
+    await page.locator('.toast').getByText('2 agents deleted.').waitFor()
+    expect(await left()).toEqual([])
     expect(faults).toEqual([])
     await context.close()
   })

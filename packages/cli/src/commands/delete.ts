@@ -1,16 +1,15 @@
+import { deletedWithAgent, usesOf } from '@flotilla/client/agent-uses'
 import type { Command } from 'commander'
 import { commandAction, flagOption, operand } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
-import { describeDeletion, usesLines, usesOf } from '../agent-uses.ts'
+import { describeDeletion, usesLines } from '../agent-uses.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 
 export function addDeleteCommand(program: Command, deps: CliDeps): void {
   program
     .command('delete')
-    .description(
-      'Deletes an agent: its container, everything below its /data, its saved artifacts, its tokens and its permissions. Its costs and its entries in the audit log are kept.',
-    )
+    .description(`Deletes an agent: ${deletedWithAgent}`)
     .argument('<agent>', 'id of the agent')
     .option('-y, --yes', 'do not ask')
     .addHelpText('after', '\nExample:\n  $ flotilla delete auditor')

@@ -1,5 +1,6 @@
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { useAction, useRefusal, useServices } from '../../data/use-mesh.ts'
+import { DeleteAgent } from '../agent/delete-agent.tsx'
 
 const stale = ['status', 'fleetUse'] as const
 
@@ -68,6 +69,7 @@ export function LifeButtons({ agent }: { readonly agent: AgentView }) {
           {label}
         </button>
       ))}
+      {agent.kind === 'worker' && <DeleteAgent agent={agent} />}
     </div>
   )
 }

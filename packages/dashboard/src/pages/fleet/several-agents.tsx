@@ -1,8 +1,10 @@
+import { deletedWithAgent } from '@flotilla/client/agent-uses'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { PauseView } from '@flotilla/protocol/pause-api'
 import type { BulkAction, BulkItem } from '../../data/bulk-action.ts'
 import { useServices } from '../../data/use-mesh.ts'
 import { BulkDialog } from '../../design/bulk-dialog.tsx'
+import { staleAfterDeletion } from '../agent/delete-agent.tsx'
 import { agentWords } from '../agent-state.ts'
 import { whyNotResumed } from './why-not-resumed.ts'
 
@@ -10,7 +12,7 @@ interface AgentItem extends BulkItem {
   readonly view: AgentView
 }
 
-/** Pauses, resumes, archives or unarchives several agents. */
+/** Pauses, resumes, archives, unarchives or deletes several agents. */
 export function SeveralAgents({
   agents,
   pauses,
@@ -73,6 +75,15 @@ export function SeveralAgents({
       run: unarchive,
       undo: { call: 'agentArchive', past: 'archived again', run: archive },
     },
+    {
+      name: 'Delete',
+      past: 'deleted',
+      call: 'agentDelete',
+      effect: `This deletes each agent with ${deletedWithAgent} It cannot be undone; an agent that is working stops.`,
+      danger: true,
+      why: ({ view }) => (view.kind === 'operator' ? 'The operator cannot be deleted.' : null),
+      run: ({ id }) => client.call('agentDelete', { params: { id } }),
+    },
   ]
   const items = agents.map((view) => ({
     id: view.id,
@@ -82,12 +93,6 @@ export function SeveralAgents({
     view,
   }))
   return (
-    <BulkDialog
-      thing="agent"
-      items={items}
-      actions={actions}
-      stale={['status', 'fleetUse', 'pauses']}
-      onClose={onClose}
-    />
+    <BulkDialog thing="agent" items={items} actions={actions} stale={staleAfterDeletion} onClose={onClose} />
   )
 }
