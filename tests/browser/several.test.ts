@@ -120,6 +120,44 @@ describe.skipIf(!hasBrowser)('agents and their work in the browser', () => {
     await context.close()
   })
 
+  it('open runs are stopped at once, and one that fails is named with its reason', async () => {
+    for (const session of ['one', 'two', 'three']) await mesh.submit('slow', { agent: 'scribe', session })
+    const states = async () => {
+      const { runs } = (
+        await mesh.call(meshHumanEndpoints.runs, { query: { agent: 'scribe', limit: 3 } })
+      ).json() as {
+        runs: { id: string; state: string }[]
+      }
+      return runs
+    }
+    const [last] = await states()
+    const watched = await openPage(browser, mesh.url)
+    const { page, open, faults, context } = watched
+    const dialog = page.getByRole('dialog')
+    await open('/runs?agent=scribe')
+    await page.getByRole('button', { name: /^Stop \d+ open runs …/ }).click()
+    await dialog.getByRole('list', { name: 'What it is done to' }).getByText('slow').first().waitFor()
+    expect(await wrongWith(watched, 'runs-stop')).toEqual([])
+    await page.route(`**/runs/${last?.id}/cancel`, (route) => route.abort())
+    const button = dialog.getByRole('button', { name: /^Stop \d+ runs$/ })
+    const [all = ''] = /\d+/.exec((await button.textContent()) ?? '') ?? []
+    await button.click()
+    await page
+      .locator('.toast')
+      .getByText(`${Number(all) - 1} runs stopped.`)
+      .waitFor()
+    await page
+      .locator('.toast')
+      .getByText(new RegExp(`^1 of ${all} runs failed\\. slow: `))
+      .waitFor()
+    expect((await states()).filter(({ state }) => state !== 'cancelled').map(({ id }) => id)).toEqual([
+      last?.id,
+    ])
+    await mesh.call(meshHumanEndpoints.runCancel, { params: { id: last?.id ?? '' } })
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
   it('activity has a line for each run, and leads to the approval that a run waits for', async () => {
     await mesh.submit('remove tryout')
     const watched = await openPage(browser, mesh.url)
