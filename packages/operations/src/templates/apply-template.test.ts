@@ -62,6 +62,11 @@ describe('applying a template', () => {
       ['schedule', 'look', 'create'],
       ['webhook', 'a: builds', 'create'],
     ])
+    expect(plan.items.find(({ kind }) => kind === 'schedule')?.changes).toContainEqual({
+      field: 'agent',
+      before: null,
+      after: 'b',
+    })
     expect(secrets.map(({ secret }) => secret)).toEqual([expect.stringMatching(/^whsec_/)])
     expect(harness.state()).toMatchObject({
       agents: [

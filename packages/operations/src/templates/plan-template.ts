@@ -237,8 +237,8 @@ function draftJob(wish: TemplateSchedule, current: CurrentFleet): Draft & { read
     ...(tool_params === undefined ? {} : { tool_params }),
     ...(when === undefined ? {} : { when }),
   }
-  const desired = scheduleFields({ ...job, created_by: '', created_at: 0 })
-  const before = known && scheduleFields(known)
+  const desired = { agent, ...scheduleFields({ ...job, created_by: '', created_at: 0 }) }
+  const before: Readonly<Record<string, unknown>> | null = known && { agent, ...scheduleFields(known) }
   const gone = before ? Object.keys(before).filter((field) => !(field in desired)) : []
   const changes = [
     ...changesOf(before, desired),

@@ -55,3 +55,17 @@ export const permissionTitles: Readonly<Record<PermissionField, string>> = {
   can_request_user_credentials: 'Ask you for credentials',
   required_isolation: 'Lowest isolation',
 }
+
+/** Names the pattern that matches everything. */
+function patternWords(pattern: unknown): string {
+  return pattern === '*' ? 'all' : String(pattern)
+}
+
+/** Formats the value of a permission for people. Pure. */
+export function permissionValue(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'nothing' : value.map(patternWords).join(', ')
+  if (value === true) return 'yes'
+  if (value === false) return 'no'
+  if (value === null) return 'all that are known'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

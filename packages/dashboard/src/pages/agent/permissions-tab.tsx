@@ -10,7 +10,7 @@ import { describeReach } from './describe-reach.ts'
 import { isPermissionField } from './permission-edit.ts'
 import { PermissionForm } from './permission-form.tsx'
 import { PermissionSwitch } from './permission-switch.tsx'
-import { permissionTitles, permissionWords } from './format-permission.ts'
+import { permissionTitles, permissionValue, permissionWords } from './format-permission.ts'
 import { Simulator } from './simulator.tsx'
 import { formatActor } from '@flotilla/protocol/format-actor'
 
@@ -137,7 +137,7 @@ function Row({
         {isSwitch ? (
           <PermissionSwitch agentId={agentId} field={field} value={value} hasRecord={hasRecord} />
         ) : (
-          valueWords(value)
+          permissionValue(value)
         )}
       </td>
       <td data-label="Why">
@@ -178,17 +178,4 @@ function Row({
 function byPlace(first: ReadonlySet<string> | null) {
   const place = ({ field }: PermissionOrigin) => Number(first?.has(field) !== true)
   return (left: PermissionOrigin, right: PermissionOrigin) => place(left) - place(right)
-}
-
-/** Names the pattern that matches everything. */
-function patternWords(pattern: unknown): string {
-  return pattern === '*' ? 'all' : String(pattern)
-}
-
-function valueWords(value: unknown): string {
-  if (Array.isArray(value)) return value.length === 0 ? 'nothing' : value.map(patternWords).join(', ')
-  if (value === true) return 'yes'
-  if (value === false) return 'no'
-  if (value === null) return 'all that are known'
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -10,12 +10,9 @@ import { FormField } from '../../design/form-field.tsx'
 import { Badge, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { Table } from '../../design/table.tsx'
 import { formatActor } from '@flotilla/protocol/format-actor'
+import { watchWords } from './watch-words.ts'
 
 const stale = ['blackboardWatchList'] as const
-const notifyLabels: Readonly<Record<WatchDelivery, string>> = {
-  run: 'by a new run',
-  steer: 'in its current run',
-}
 
 /** Lists which agents are notified when others write to keys of the blackboard. */
 export function WatchesView() {
@@ -62,7 +59,7 @@ function Watch({ watch }: { readonly watch: BlackboardWatchView }) {
     <tr>
       <td className="mono">{pattern}</td>
       <td data-label="Agent">{agent}</td>
-      <td data-label="Notified by">{notifyLabels[tell]}</td>
+      <td data-label="Notified by">{watchWords[tell]}</td>
       <td className="muted" data-label="Created by">
         {formatActor(watch.created_by)}
       </td>
@@ -124,7 +121,7 @@ function NewWatch({ close }: { readonly close: () => void }) {
         label="Notify by"
         value={tell}
         onChange={setTell}
-        choices={watchDeliveries.map((one) => [one, notifyLabels[one]] as const)}
+        choices={watchDeliveries.map((one) => [one, watchWords[one]] as const)}
       />
     </FormDialog>
   )

@@ -1,6 +1,6 @@
 import type { PlanItem } from '@flotilla/protocol/templates-api'
 import { describe, expect, it } from 'vitest'
-import { formatPlanValue, isLongValue, summarizePlan } from './plan-summary.ts'
+import { isLongValue, summarizePlan } from './plan-summary.ts'
 
 const item = (kind: PlanItem['kind'], action: PlanItem['action'], id = 'a'): PlanItem => ({
   kind,
@@ -25,17 +25,6 @@ describe('the plan of a template', () => {
     ],
   ])('is summed up in a sentence', (items, text) => {
     expect(summarizePlan(items)).toBe(text)
-  })
-
-  it.each([
-    ['["llm","http"]', 'llm, http'],
-    ['[]', 'none'],
-    ['null', 'none'],
-    ['{"daily_usd":1,"allowed":["a","b"],"x":{"y":1}}', 'daily_usd: 1\nallowed: a, b\nx: {"y":1}'],
-    ['plain [text', 'plain [text'],
-    ['[broken', '[broken'],
-  ])('the value %s is readable', (text, shown) => {
-    expect(formatPlanValue(text)).toBe(shown)
   })
 
   it('a long or divided text is shown by its lines', () => {

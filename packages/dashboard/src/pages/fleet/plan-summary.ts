@@ -45,24 +45,3 @@ export function planKind(kind: PlanItem['kind']): string {
 export function isLongValue({ before, after }: PlanItem['changes'][number]): boolean {
   return [before ?? '', after].some((text) => text.includes('\n') || text.length > 200)
 }
-
-/** Formats JSON of a value for people: lists without brackets and quotes, objects as `name: value`. Pure. */
-export function formatPlanValue(text: string): string {
-  if (text === 'null') return 'none'
-  if (!/^[[{]/.test(text)) return text
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return text
-  }
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(one).join(', ')
-  return Object.entries(value as Record<string, unknown>)
-    .map(([name, inner]) => `${name}: ${one(inner)}`)
-    .join('\n')
-}
-
-function one(value: unknown): string {
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(one).join(', ')
-  return typeof value === 'string' ? value : JSON.stringify(value)
-}

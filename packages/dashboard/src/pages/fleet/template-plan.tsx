@@ -1,7 +1,8 @@
 import type { PlanItem } from '@flotilla/protocol/templates-api'
 import { DiffView } from '../../design/diff-view.tsx'
 import { Badge } from '../../design/parts.tsx'
-import { formatPlanValue, isLongValue, planActions, planKind, summarizePlan } from './plan-summary.ts'
+import { isLongValue, planActions, planKind, summarizePlan } from './plan-summary.ts'
+import { planFieldTitle, planFieldValue } from './plan-words.ts'
 
 const tones = { create: 'ok', change: 'warn', keep: 'neutral', 'by-hand': 'warn' } as const
 const actionWords = { create: 'create', change: 'change', keep: 'unchanged', 'by-hand': 'by hand' } as const
@@ -48,7 +49,7 @@ function Item({ item: { kind, id, action, changes } }: { readonly item: PlanItem
         <dl className="plan-fields">
           {changes.map((change) => (
             <div key={change.field} className="stack tight">
-              <dt className="small muted">{change.field}</dt>
+              <dt className="small muted">{planFieldTitle(change.field)}</dt>
               <dd>
                 <Value change={change} of={id} />
               </dd>
@@ -61,19 +62,14 @@ function Item({ item: { kind, id, action, changes } }: { readonly item: PlanItem
 }
 
 function Value({ change, of }: { readonly change: PlanItem['changes'][number]; readonly of: string }) {
-  const { field, before } = change
-  const after = formatPlanValue(change.after)
+  const { field } = change
+  const before = change.before === null ? null : planFieldValue(field, change.before)
+  const after = planFieldValue(field, change.after)
   if (isLongValue(change))
-    return (
-      <DiffView
-        before={before === null ? '' : formatPlanValue(before)}
-        after={after}
-        label={`${field} of ${of}`}
-      />
-    )
+    return <DiffView before={before ?? ''} after={after} label={`${planFieldTitle(field)} of ${of}`} />
   return (
     <span className="plain-text">
-      {before !== null && <span className="muted">{formatPlanValue(before)} → </span>}
+      {before !== null && <span className="muted">{before} → </span>}
       {after}
     </span>
   )
