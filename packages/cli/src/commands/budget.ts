@@ -64,16 +64,32 @@ async function budget(context: CommandContext, line: CommandLine): Promise<void>
     }
   }
   const { budgets } = await client.call('budgets', { signal })
-  printBudgets(context, named === null ? budgets : requireBudget(budgets, named))
+  if (named === null) return printBudgets(context, budgets)
+  const projects = named.scope === 'project' ? (await client.call('projects', { signal })).projects : []
+  const names = projects.map(({ name }) => name)
+  printBudgets(context, requireBudget(budgets, named, names))
 }
 
-/** Returns the named budget alone. Throws CommandFailed with the nearest name if it does not exist. Pure. */
-export function requireBudget(budgets: readonly BudgetView[], named: Named): readonly BudgetView[] {
+/**
+ * Returns the named budget alone. Throws CommandFailed if it does not exist: with the way to set it for one of
+ * `projects`, else with the nearest name. Pure.
+ */
+export function requireBudget(
+  budgets: readonly BudgetView[],
+  named: Named,
+  projects: readonly string[],
+): readonly BudgetView[] {
   const found = budgets.filter(({ scope, id }) => scope === named.scope && id === named.id)
   if (found.length > 0) return found
-  const known = budgets.filter(({ scope }) => scope === named.scope).map(({ id }) => id)
-  const hint = hintOfName(named.id, known, `the ${named.scope}s are`)
-  throw misused(`there is no ${named.scope} ${oneLine(named.id, nameColumnsMax)}; ${hint}`)
+  const name = `${named.scope} ${oneLine(named.id, nameColumnsMax)}`
+  if (named.scope === 'project' && projects.includes(named.id))
+    throw new CommandFailed('no-budget', {
+      detail: `${name} has neither a budget nor agents.`,
+      repair: `Set one with: flotilla budget project:${named.id} --monthly USD`,
+    })
+  const withBudget = budgets.filter(({ scope }) => scope === named.scope).map(({ id }) => id)
+  const known = [...new Set([...withBudget, ...(named.scope === 'project' ? projects : [])])]
+  throw misused(`there is no ${name}; ${hintOfName(named.id, known, `the ${named.scope}s are`)}`)
 }
 
 function printBudgets({ terminal }: CommandContext, budgets: readonly BudgetView[]): void {
