@@ -9,6 +9,8 @@ const usage = {
   total_tokens: wireUsage.prompt + wireUsage.answer,
 }
 
+const outputText = { type: 'output_text', annotations: [], logprobs: [] }
+
 type Item = Readonly<Record<string, unknown>>
 
 function itemsOf({ thought, text, call }: Turn): readonly Item[] {
@@ -31,7 +33,7 @@ function itemsOf({ thought, text, call }: Turn): readonly Item[] {
             id: 'msg_1',
             role: 'assistant',
             status: 'completed',
-            content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
+            content: [{ ...outputText, text }],
           },
         ]),
     ...(call
@@ -76,6 +78,11 @@ function eventsOf(item: Item, output_index: number): readonly object[] {
       output_index,
       item: { ...item, ...empty, status: 'in_progress' },
     },
+    ...(text === undefined
+      ? []
+      : [
+          { type: 'response.content_part.added', ...at, content_index: 0, part: { ...outputText, text: '' } },
+        ]),
     ...(text?.match(/\s*\S+/g) ?? []).map((delta) => ({
       type: 'response.output_text.delta',
       ...at,
@@ -87,6 +94,12 @@ function eventsOf(item: Item, output_index: number): readonly object[] {
     ...(summary === undefined
       ? []
       : [
+          {
+            type: 'response.reasoning_summary_part.added',
+            ...at,
+            summary_index: 0,
+            part: { type: 'summary_text', text: '' },
+          },
           { type: 'response.reasoning_summary_text.delta', ...at, summary_index: 0, delta: summary },
           { type: 'response.reasoning_summary_text.done', ...at, summary_index: 0, text: summary },
         ]),

@@ -205,3 +205,42 @@ describe.each(cases)('the responses of the official OpenAI client at $model', ({
     }
   })
 })
+
+describe('the official OpenAI client at a model of OpenAI', () => {
+  const model = 'openai/gpt-5-mini'
+  let gateway: LlmGatewayUnderTest
+  let client: OpenAI
+  beforeAll(async () => {
+    gateway = await startLlmGateway('responses', model)
+    client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
+  })
+  afterAll(() => gateway.close())
+
+  test.each(['whole', 'streamed'])(
+    'sends encrypted reasoning of a %s response back unchanged',
+    async (how) => {
+      const request = {
+        model,
+        store: false,
+        reasoning: { effort: 'medium', summary: 'auto' },
+        include: ['reasoning.encrypted_content'],
+      } as const satisfies Partial<Request>
+      const begin: Input = [{ role: 'user', content: 'think' }]
+      const parameters = { ...request, input: begin, include: [...request.include] }
+      const thought =
+        how === 'whole'
+          ? await client.responses.create(parameters)
+          : await client.responses.stream(parameters).finalResponse()
+      expect(gateway.upstream.calls.at(-1)?.body).toMatchObject({ include: ['reasoning.encrypted_content'] })
+      const reasoning = { type: 'reasoning', encrypted_content: 'c2lnbmVkLWJ5LW1l' }
+      expect(thought.output[0]).toMatchObject(reasoning)
+      const input: Input = [...begin, ...(thought.output as Input), { role: 'user', content: 'hi' }]
+      const again = await client.responses.create({ ...parameters, input })
+      expect(again.output_text).toBe('Hello there')
+      expect(gateway.upstream.calls.at(-1)?.body).toMatchObject({
+        store: false,
+        input: [{}, reasoning, { content: [{ text: 'Four' }] }, {}],
+      })
+    },
+  )
+})
