@@ -1,5 +1,6 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { reportedModel } from '@flotilla/protocol/harness-api'
 import { harnessNames } from '@flotilla/protocol/harness-variable'
 import { describe, expect, test } from 'vitest'
 import { avoidedWords } from './plain-words.ts'
@@ -74,6 +75,14 @@ describe('docs/guide/harness.md', () => {
   test('docs/guide/harness.md has a row for every harness whose configuration Flotilla knows', () => {
     const named = [...read('docs/guide/harness.md').matchAll(/^\| `([a-z-]+)` +\| `[^`]+` +\| `\/v1/gm)]
     expect(named.map(([, name]) => name)).toEqual([...harnessNames])
+  })
+
+  test('docs/guide/harness.md says of every such harness which tokens it reports, in the words of the costs', () => {
+    const page = read('docs/guide/harness.md')
+    const [, table = ''] = page.split('| tokens that it reports')
+    const rows = [...table.matchAll(/^\| `([a-z-]+)` +\|/gm)].map(([, name]) => name)
+    expect(new Set(rows)).toEqual(new Set(harnessNames))
+    expect(page).toContain(`"${reportedModel}"`)
   })
 })
 

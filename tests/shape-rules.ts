@@ -75,7 +75,7 @@ export const wideRecords: readonly WideRecord[] = [
     membersMax: 13,
     why: 'statements of one table',
   },
-  { record: 'packages/work/src/runs/ledger/run-record.ts RunRecord', membersMax: 30, why: 'a row' },
+  { record: 'packages/work/src/runs/ledger/run-record.ts RunRecord', membersMax: 31, why: 'a row' },
   { record: 'packages/work/src/runs/steering/steer-table.ts SteerRecord', membersMax: 14, why: 'a row' },
   {
     record: 'packages/fleet/src/sandbox/docker/docker-options.ts DockerRuntimeOptions',

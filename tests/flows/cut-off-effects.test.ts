@@ -2,6 +2,7 @@ import process from 'node:process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { agentEditSchema } from '@flotilla/protocol/agent-edit'
 import { cronAgentEndpoints } from '@flotilla/protocol/cron-api'
+import { harnessEndpoints } from '@flotilla/protocol/harness-api'
 import { messageAgentEndpoints } from '@flotilla/protocol/message-endpoints'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { operatorEndpoints } from '@flotilla/protocol/operator-endpoints'
@@ -100,6 +101,13 @@ const cases: readonly Case[] = [
       endpoint: operatorEndpoints.agentHeartbeat,
       params: { id: 'right' },
       body: { schedule: 'every 45m' },
+    }),
+  },
+  {
+    title: 'the tokens that a harness reports',
+    call: () => ({
+      endpoint: harnessEndpoints.reportTokens,
+      body: { prompt_tokens: 90, completion_tokens: 20 },
     }),
   },
   {

@@ -14,6 +14,7 @@ import { aCassette, calls, operatorHandsOff, says } from '../support/cassettes.t
 import { readEvents } from '../support/sse-reader.ts'
 import { editPermissions } from '../support/edit-permissions.ts'
 import { eventually } from '../support/eventually.ts'
+import { flotilla } from '../support/flotilla-command.ts'
 import { layPolicy } from '../support/lay-policy.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
@@ -72,6 +73,28 @@ describe('an agent that a harness drives', () => {
     const run = await ask('talk', 'say The answer: ', 'model scripted/day what is it?')
     expect(run).toMatchObject({ state: 'done', outcome: { text: 'The answer: It is a model.' } })
     expect(run.tokens_used).toBeGreaterThan(0)
+  })
+
+  describe('that reports tokens of its turns', () => {
+    const turn = (tokens: number) =>
+      `usage ${JSON.stringify({ usage: { totalTokens: tokens, inputTokens: tokens - 5, outputTokens: 5 } })}`
+
+    it('has those of calls through the mesh counted once', async () => {
+      const run = await ask('booked', 'model scripted/day what is it?', turn(6))
+      expect(run.tokens_used).toBeGreaterThan(6)
+      expect(run.reported_tokens).toBe(0)
+    })
+
+    it('has those of its own account counted without a price, in its run, its trace and the costs', async () => {
+      const { id, ...run } = await ask('own', 'say Done.', turn(1500))
+      expect(run).toMatchObject({ tokens_used: 1500, reported_tokens: 1500, cost_usd: 0 })
+      const shown = async (...words: string[]) => (await flotilla(mesh, ...words)).out
+      expect(await shown('runs', id)).toContain('1500 of these tokens reported by the harness, unpriced')
+      expect(await shown('trace', id)).toMatch(/reported by the harness, unpriced .* 1495 → 5 tokens/)
+      const costs = await shown('costs', '--by', 'model')
+      expect(costs).toContain('Of that 1500 tokens reported by the harness, unpriced')
+      expect(costs).toMatch(/^reported by the harness, unpriced +unpriced .* 1 +1495 +5 +1500/m)
+    })
   })
 
   it('the first run of an agent lists the files that the harness changed, and none that were laid for it', async () => {

@@ -260,6 +260,7 @@ export const authenticationTable = {
     'POST /mesh/credentials/requests',
     'POST /mesh/cron',
     'POST /mesh/harness/permission',
+    'POST /mesh/harness/tokens',
     'POST /mesh/http',
     'POST /mesh/lease',
     'POST /mesh/mcp',

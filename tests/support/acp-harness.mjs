@@ -49,6 +49,7 @@ const app = agent({ name: 'harness for tests' })
     const { sessionId, prompt } = params
     const session = sessions.get(sessionId)
     session.cancel = new AbortController()
+    session.usage = {}
     const texts = prompt.map(({ text }) => text)
     const before = stored()[sessionId] ?? []
     store(sessionId, [...before, texts.join('\n')])
@@ -59,11 +60,13 @@ const app = agent({ name: 'harness for tests' })
       const [word, rest] = at === -1 ? [line, ''] : [line.slice(0, at), line.slice(at + 1)]
       const step = steps[word]
       const stop = step && (await step({ rest, client, sessionId, session, before, texts }))
-      if (stop) return { stopReason: stop }
+      if (stop?.usage) session.usage = stop.usage
+      else if (stop) return { stopReason: stop }
     }
     if (linesOf(asked).every((line) => steps[line.split(' ')[0]] === undefined))
       await say(client, sessionId, `Read: ${asked}`)
-    return { stopReason: session.cancel.signal.aborted ? 'cancelled' : 'end_turn' }
+    const stopReason = session.cancel.signal.aborted ? 'cancelled' : 'end_turn'
+    return { stopReason, ...session.usage }
   })
 
 app.connect(ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)))
@@ -171,6 +174,8 @@ const steps = {
     process.exit(3)
   },
   refuse: () => 'refusal',
+  /** Adds fields to the answer of the prompt: JSON. */
+  usage: ({ rest }) => ({ usage: JSON.parse(rest) }),
 }
 
 async function connected(session) {

@@ -41,6 +41,7 @@ const plainNames: Readonly<Record<string, string>> = {
   'flotilla.wait': 'waits for an answer',
   'flotilla.model_retry': 'waits for its model',
   'flotilla.start_agent': 'agent starts',
+  'flotilla.tokens_reported': 'reported by the harness, unpriced',
 }
 
 /** The name of a span as people read it. Pure. */

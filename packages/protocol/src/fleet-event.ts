@@ -169,6 +169,14 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     /** When the call began, Unix milliseconds. Published after settlement. Missing in events of older releases. */
     started_at: z.optional(z.number()),
   }),
+  /** Tokens of calls that a harness reports and that did not go through the mesh; their price is unknown. */
+  z.strictObject({
+    type: z.literal('tokens.reported'),
+    agent_id: agentId,
+    run_id: z.string(),
+    prompt_tokens: z.number(),
+    completion_tokens: z.number(),
+  }),
   /**
    * A model call delays its run: the call is retried after `seconds` because of `code` (`retries`), or its provider
    * was `silent` for `seconds`. `over` follows the answer; any later run event but a steer implies it. Not stored.

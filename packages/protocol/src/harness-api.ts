@@ -25,19 +25,33 @@ export const harnessSubjectMaxChars = 500
 /** Longest input of that call as the harness names it, as JSON, in characters. */
 export const harnessInputMaxChars = 2000
 
+/** The most tokens of one turn that a harness may report; a report of more is not counted. */
+export const reportedTokensMax = 1_000_000_000
+
+/** The name of the model in costs for tokens that a harness reports beyond the run’s calls through the mesh. */
+export const reportedModel = 'reported by the harness, unpriced'
+
 /** The name by which people, policies and records know a call of a harness. Pure. */
 export function harnessCallName(kind: HarnessCallKind): `harness_${HarnessCallKind}` {
   return `harness_${kind}`
 }
 
-/** The agent API's endpoint for agents that a harness drives. */
+/** The agent API's endpoints for agents that a harness drives. */
 export const harnessEndpoints = {
   permit: {
     method: 'POST',
     path: '/mesh/harness/permission',
     summary: 'Return whether the harness of the calling agent may make a call in its container.',
   },
+  reportTokens: {
+    method: 'POST',
+    path: '/mesh/harness/tokens',
+    summary:
+      'Count the tokens that a harness reports of a turn, as far as they exceed those of the run’s calls through the mesh.',
+  },
 } as const satisfies Record<string, Endpoint>
+
+const tokens = z.int().check(z.minimum(0), z.maximum(reportedTokensMax))
 
 export const harnessApi = {
   permit: {
@@ -58,6 +72,14 @@ export const harnessApi = {
       /** True while a person may still answer: the agent keeps the call open and sends the same request again. */
       waits: z.boolean(),
       reason: z.string(),
+    }),
+  },
+  reportTokens: {
+    /** All tokens of the turn, those of prompts that a provider read from its cache included. */
+    request: z.strictObject({ prompt_tokens: tokens, completion_tokens: tokens }),
+    response: z.strictObject({
+      /** The tokens that were added to the run. */
+      counted: z.int(),
     }),
   },
 } satisfies Record<keyof typeof harnessEndpoints, EndpointSchemas>

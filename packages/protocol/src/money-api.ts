@@ -84,6 +84,8 @@ const costs = {
   calls: z.int(),
   prompt_tokens: z.int(),
   completion_tokens: z.int(),
+  /** The part of these tokens that harnesses reported of calls outside of the mesh; `usd` has no price of it. */
+  reported_tokens: z.int(),
   /** The use of the providers' prompt caches; its tokens are included in `prompt_tokens`, its costs in `usd`. */
   cache: z.strictObject({
     read_tokens: z.int(),
@@ -103,6 +105,11 @@ export function cacheHitRate({
   cache,
 }: Pick<Costs, 'prompt_tokens' | 'cache'>): number {
   return prompt === 0 ? 0 : Math.min(1, cache.read_tokens / prompt)
+}
+
+/** True for calls without a known price: a harness reported their tokens, and nothing else was paid. Pure. */
+export function isUnpriced({ usd, reported_tokens: reported }: Pick<Costs, 'usd' | 'reported_tokens'>) {
+  return usd === 0 && reported > 0
 }
 
 /** True if a provider read from its cache or wrote to it. Pure. */

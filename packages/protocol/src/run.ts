@@ -68,5 +68,7 @@ export const runViewSchema = z.strictObject({
    */
   unconfirmed_tokens: z.number(),
   unconfirmed_usd: z.number(),
+  /** The part of `tokens_used` that a harness reported of calls outside of the mesh; `cost_usd` has no price of it. */
+  reported_tokens: z.number(),
 })
 export type RunView = z.infer<typeof runViewSchema>

@@ -178,6 +178,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
           calls: 1,
           prompt_tokens: 1,
           completion_tokens: 1,
+          reported_tokens: 0,
           cache,
         }
         return { by, from: '', to: '', total, rows: [{ ...total, key: 'scout', daily_usd: [1.5] }] }

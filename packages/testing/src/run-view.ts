@@ -25,6 +25,7 @@ export function aRunView(changes: Partial<RunView> = {}): RunView {
     cost_usd: 0,
     unconfirmed_tokens: 0,
     unconfirmed_usd: 0,
+    reported_tokens: 0,
     ...changes,
   }
 }

@@ -13,6 +13,8 @@ import { startPipedProgram } from '../programs/piped-program.ts'
 import type { PipedProgram } from '../programs/piped-program.ts'
 import { cleanAndCut } from '../tools/cut-middle.ts'
 import { guardMessages } from './guard-messages.ts'
+import { readReportedTokens } from './reported-tokens.ts'
+import type { ReportedTokens } from './reported-tokens.ts'
 import { messageMaxBytes, paceOutput } from './pace-output.ts'
 import type { MeshToolServer } from './serve-mesh-tools.ts'
 
@@ -35,6 +37,8 @@ export interface OpenHarness {
   readonly continues: boolean
   /** Rejects with the Problem `harness-failed` if the harness answers with an error or ends. */
   prompt(texts: readonly string[]): Promise<StopReason>
+  /** Returns what the harness has reported of ended prompts since the last call; null if nothing. */
+  takeTokens(): ReportedTokens | null
   /** Asks the harness to end its prompt and waits for that, within a limit. */
   cancel(): Promise<void>
   close(): Promise<void>
@@ -80,6 +84,7 @@ export async function openHarness(parts: HarnessParts, signal: AbortSignal): Pro
   const failed = (error: unknown): Promise<Problem> => harnessProblem(process, error, parts.clock)
   let connection: ClientConnection | null = null
   let prompting: Promise<unknown> | null = null
+  let tokens: ReportedTokens | null = null
   const close = async (): Promise<void> => {
     connection?.close()
     await process.close()
@@ -139,12 +144,22 @@ export async function openHarness(parts: HarnessParts, signal: AbortSignal): Pro
           sessionId,
           prompt: texts.map((text) => ({ type: 'text', text })),
         })
-        prompting = asked.catch(() => undefined)
+        prompting = asked.then(
+          (answer: unknown) => {
+            tokens = readReportedTokens(answer)
+          },
+          () => undefined,
+        )
         try {
           return stopReasonOf(await asked)
         } catch (error) {
           throw await failed(error)
         }
+      },
+      takeTokens: () => {
+        const reported = tokens
+        tokens = null
+        return reported
       },
       cancel: async () => {
         if (prompting === null) return

@@ -380,6 +380,26 @@ describe('a run that a harness drives', () => {
     })
   })
 
+  it('the tokens of each turn that a harness reports are reported to the mesh once', async () => {
+    const { mesh, reported } = permittingMesh()
+    const { run } = harnessParts({ changes: { mesh } })
+    const usage = { usage: { totalTokens: 120, inputTokens: 100, outputTokens: 20 } }
+    const state = asked('say One.', `usage ${JSON.stringify(usage)}`)
+    expect(textOf(await run(state, signal))).toBe('One.')
+    expect(textOf(await run(nextTurn(state, 'run_2', 'say Two.'), signal))).toBe('Two.')
+    expect(reported).toEqual([{ prompt_tokens: 100, completion_tokens: 20 }])
+  })
+
+  it('a report of tokens that the mesh does not take ends no run', async () => {
+    const mesh: RunMesh = {
+      ...permittingMesh().mesh,
+      call: () => Promise.reject(new Problem('internal-error')),
+    }
+    const { run } = harnessParts({ changes: { mesh } })
+    const usage = { usage: { totalTokens: 120, inputTokens: 100, outputTokens: 20 } }
+    expect(textOf(await run(asked('say One.', `usage ${JSON.stringify(usage)}`), signal))).toBe('One.')
+  })
+
   it('a refusal of the model behind a harness ends the run as failed', async () => {
     expect(await harnessParts().run(asked('refuse'), signal)).toMatchObject({ code: 'model-failed' })
   })

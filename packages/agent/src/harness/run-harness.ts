@@ -1,3 +1,5 @@
+import { harnessEndpoints } from '@flotilla/protocol/harness-api'
+import type { Log } from '@flotilla/protocol/json-log'
 import { Problem } from '@flotilla/protocol/problem'
 import { replaySessionPattern } from '@flotilla/protocol/replay-endpoints'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
@@ -82,7 +84,8 @@ export function createHarnessLoop(parts: HarnessLoopParts): (conversation: strin
         isInterrupted: opened.isInterrupted,
       })
       const saving = { ...deps, saveCheckpoint: save }
-      return await promptByPrompt(saving, { state, harness, recorder, ends, calls, server, first }, signal)
+      const work = { ...parts, state, harness, recorder, ends, calls, server, first }
+      return await promptByPrompt(saving, work, signal)
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof Problem) return { kind: 'failed', code: error.code, detail: error.detail }
@@ -120,6 +123,7 @@ interface Prompting {
   readonly calls: Pick<MeshToolCalls, 'beginPrompt' | 'endPrompt'>
   readonly server: Pick<MeshToolServer, 'idle'>
   readonly first: readonly PromptText[]
+  readonly log: Log
 }
 
 async function promptByPrompt(deps: LoopDeps, work: Prompting, signal: AbortSignal): Promise<LoopEnd> {
@@ -169,6 +173,7 @@ async function promptOnce(
   }
   if (stopped.kind !== 'stopped') await harness.cancel()
   await work.server.idle()
+  await reportTokens(deps, work, signal)
   const text = takeAnswer(state, recorder)
   state.step += 1
   state.rounds = countRound(state.rounds)
@@ -189,6 +194,25 @@ async function promptOnce(
       detail: `The harness ended its turn without an answer (${reason}).`,
     }
   return text
+}
+
+/** Reports to the mesh what the harness states about the tokens of its prompt. A report that fails ends no run. */
+async function reportTokens(
+  { mesh, clock }: LoopDeps,
+  { state, harness, log }: Prompting,
+  signal: AbortSignal,
+): Promise<void> {
+  const body = harness.takeTokens()
+  if (body === null || body.prompt_tokens + body.completion_tokens === 0) return
+  const { runId, step } = state
+  try {
+    // Each report counts once: a repeated attempt of the run makes other reports, which may have the same step.
+    const idempotencyKey = `${runId}:tokens:${step}:${clock.now()}`
+    await mesh.call({ endpoint: harnessEndpoints.reportTokens, body, idempotencyKey, signal })
+  } catch (error) {
+    signal.throwIfAborted()
+    log.warn({ err: error, runId }, 'failed to report the tokens of a harness; costs leave them out')
+  }
 }
 
 /** Adds the text after the last call to the conversation. */

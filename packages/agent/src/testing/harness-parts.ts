@@ -19,8 +19,10 @@ const support = resolve(import.meta.dirname, '../../../../tests/support')
 /** A mesh that decides about permissions alone, and records what it was asked. */
 export function permittingMesh(isAllowed: (body: JsonObject) => boolean = () => true) {
   const asked: JsonObject[] = []
+  const reported: unknown[] = []
   const mesh: RunMesh = {
     call: async ({ endpoint, body }) => {
+      if (endpoint.path === '/mesh/harness/tokens') return reported.push(body)
       if (endpoint.path !== '/mesh/harness/permission') throw new Error(`unexpected call ${endpoint.path}`)
       const question = body as JsonObject // the endpoint's own body
       asked.push(question)
@@ -28,7 +30,7 @@ export function permittingMesh(isAllowed: (body: JsonObject) => boolean = () => 
     },
     open: () => Promise.reject(new Error('the mesh is not part of this test')),
   }
-  return { mesh, asked }
+  return { mesh, asked, reported }
 }
 
 /** Runs prompts in a harness for tests, with checkpoints as they would be on disk. */

@@ -1,5 +1,5 @@
 import { upTo } from '@flotilla/protocol/up-to'
-import { cacheHitRate, costDaysMax, costKeys, hasCacheUse } from '@flotilla/protocol/money-api'
+import { cacheHitRate, costDaysMax, costKeys, hasCacheUse, isUnpriced } from '@flotilla/protocol/money-api'
 import type { CostKey } from '@flotilla/protocol/money-api'
 import type { Reply } from '@flotilla/client/mesh-call'
 import { Option } from 'commander'
@@ -46,6 +46,7 @@ async function costs(context: CommandContext, line: CommandLine): Promise<void> 
     `${report.from} to ${report.to} (UTC): ${upTo(formatUsd(report.total.usd), report.total.unconfirmed_usd)}, ${formatCount(report.total.calls, 'call')}, ${report.total.prompt_tokens} tokens in, ${report.total.completion_tokens} out`,
     ...cacheWords(report.total),
     ...unconfirmedWords(report.total.unconfirmed_usd),
+    ...reportedWords(report.total.reported_tokens),
     '',
   )
   if (report.rows.length > 0) terminal.print(...costTable(report), '')
@@ -74,6 +75,14 @@ function unconfirmedWords(usd: number): string[] {
   ]
 }
 
+/** A note on tokens that harnesses reported, if there are any. */
+function reportedWords(tokens: number): string[] {
+  if (tokens === 0) return []
+  return [
+    `Of that ${formatCount(tokens, 'token')} reported by the harness, unpriced: these calls did not go through the mesh, so no budget in dollars counts them.`,
+  ]
+}
+
 /** True if the table shows this budget: an agent's with spend this month, or another one with a limit. */
 function isShown(budget: Reply<'budgets'>['budgets'][number]): boolean {
   if (budget.scope === 'agent') return budget.monthly.spent_usd > 0 || budget.monthly.reserved_usd > 0
@@ -96,6 +105,7 @@ export function costTable(report: Reply<'costReport'>): string[] {
   const largest = Math.max(...report.rows.map(amountOf))
   const isUnsure = report.total.unconfirmed_usd > 0
   const isCached = hasCacheUse(report.total)
+  const isReported = report.total.reported_tokens > 0
   const overTime = !isFree && report.by !== 'day' && report.rows.some((row) => row.daily_usd.length > 1)
   return renderTable(
     [
@@ -112,17 +122,23 @@ export function costTable(report: Reply<'costReport'>): string[] {
             { title: 'SAVED', align: 'right' as const },
           ]
         : []),
+      ...(isReported ? [{ title: 'UNPRICED', align: 'right' as const }] : []),
       ...(overTime ? [{ title: 'OVER THE DAYS' }] : []),
     ],
     report.rows.map((row) => [
       row.key === '' ? '(none)' : row.key,
-      isFreeOfCharge(row) ? 'free' : upTo(formatUsd(row.usd), row.unconfirmed_usd),
+      isUnpriced(row)
+        ? 'unpriced'
+        : isFreeOfCharge(row)
+          ? 'free'
+          : upTo(formatUsd(row.usd), row.unconfirmed_usd),
       ...(isUnsure ? [row.unconfirmed_usd > 0 ? formatUsd(row.unconfirmed_usd) : ''] : []),
       share(amountOf(row), report.by === 'day' ? largest : amountOf(report.total)),
       `${row.calls}`,
       `${row.prompt_tokens}`,
       `${row.completion_tokens}`,
       ...(isCached ? [percent(cacheHitRate(row)), formatUsd(row.cache.saved_usd)] : []),
+      ...(isReported ? [row.reported_tokens > 0 ? `${row.reported_tokens}` : ''] : []),
       ...(overTime ? [sparkline(condensed(row.daily_usd, sparkColumnsMax))] : []),
     ]),
   )

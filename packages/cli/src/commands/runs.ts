@@ -76,6 +76,9 @@ async function showRun(context: CommandContext, id: string): Promise<void> {
       ? [`took       ${formatDuration(run.ended_at - run.started_at)}`]
       : []),
     `spent      ${upTo(`${run.tokens_used}`, run.unconfirmed_tokens)} tokens, ${upTo(formatUsd(run.cost_usd), run.unconfirmed_usd)}`,
+    ...(run.reported_tokens === 0
+      ? []
+      : [`           ${run.reported_tokens} of these tokens reported by the harness, unpriced`]),
     ...(run.parent_id === null ? [] : [`parent     ${run.parent_id}`]),
     ...(run.task_id === null ? [] : [`task       ${run.task_id}`]),
     ...(run.waiting_on.length === 0 ? [] : [`waits for  ${run.waiting_on.join(', ')}`]),

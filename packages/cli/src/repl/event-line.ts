@@ -1,6 +1,7 @@
 import { tellingArgument } from '@flotilla/client/telling-argument'
 import { upTo } from '@flotilla/protocol/up-to'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { reportedModel } from '@flotilla/protocol/harness-api'
 import { oneLine } from '../terminal/color.ts'
 import type { Color } from '../terminal/color.ts'
 import { formatWait } from './format-wait.ts'
@@ -99,6 +100,12 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
         ),
       )
     }
+    case 'tokens.reported':
+      return line(
+        color,
+        event.agent_id,
+        color.faint(`${event.prompt_tokens + event.completion_tokens} tokens, ${reportedModel}`),
+      )
     case 'model.delayed':
       return event.state === 'silent' && event.seconds < silentLineSeconds ? null : waitLine(event, color)
     case 'model.cooling':

@@ -1,5 +1,6 @@
 import { tellingArgument } from '@flotilla/client/telling-argument'
 import { upTo } from '@flotilla/protocol/up-to'
+import { reportedModel } from '@flotilla/protocol/harness-api'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { stateTone } from './state-tone.ts'
 import type { Tone } from './state-tone.ts'
@@ -100,6 +101,12 @@ export const eventDrawings: EventDrawings = {
     who: e.agent_id,
     what: `asked ${e.model}: ${upTo(formatTokens(e.tokens), unsure(e))} tokens, ${upTo(formatUsd(e.cost_usd), unsure(e))}, ${formatDuration(e.duration_ms)}`,
     runId: e.run_id ?? undefined,
+  }),
+  'tokens.reported': (e) => ({
+    tone: 'neutral',
+    who: e.agent_id,
+    what: `${formatTokens(e.prompt_tokens + e.completion_tokens)} tokens, ${reportedModel}`,
+    runId: e.run_id,
   }),
   'model.delayed': (e) => ({
     tone: e.state === 'over' ? 'neutral' : 'warn',

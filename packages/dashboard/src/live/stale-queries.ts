@@ -45,6 +45,7 @@ export const staleQueries: Readonly<Record<FleetEventBody['type'], Stale>> = {
   'blackboard.written': board,
   'artifact.saved': ['artifacts', 'artifact'],
   'model.called': [...money, 'runEvents', 'run', 'runs', 'runTrace'],
+  'tokens.reported': [...money, 'runEvents', 'run', 'runs', 'runTrace'],
   'model.delayed': [],
   'model.cooling': [],
   'model.recovered': [],

@@ -1,6 +1,6 @@
 import { upTo } from '@flotilla/protocol/up-to'
 import { Suspense, lazy, useMemo } from 'react'
-import { cacheHitRate, hasCacheUse } from '@flotilla/protocol/money-api'
+import { cacheHitRate, hasCacheUse, isUnpriced } from '@flotilla/protocol/money-api'
 import type { BudgetView } from '@flotilla/protocol/money-api'
 import type { Reply } from '@flotilla/client/mesh-call'
 import { formatCount, formatShare, formatTokens, formatUsd } from '../data/format.ts'
@@ -92,13 +92,16 @@ export function CostsPage() {
       {data && (
         <>
           <div className="figures">
-            <Figure
-              label={`Spent in ${formatCount(days, 'day')}`}
-              value={isFree ? 'free' : upTo(formatUsd(data.total.usd), data.total.unconfirmed_usd)}
-            />
+            <Figure label={`Spent in ${formatCount(days, 'day')}`} value={spentWords(data.total)} />
             <Figure label="Model calls" value={formatTokens(data.total.calls)} />
             <Figure label="Tokens read" value={formatTokens(data.total.prompt_tokens)} />
             <Figure label="Tokens written" value={formatTokens(data.total.completion_tokens)} />
+            {data.total.reported_tokens > 0 && (
+              <Figure
+                label="Tokens reported by the harness, unpriced"
+                value={formatTokens(data.total.reported_tokens)}
+              />
+            )}
             {hasCacheUse(data.total) && <SavedByCache total={data.total} isFree={isFree} />}
             {!isFree && <Forecast fleet={fleet} />}
           </div>
@@ -122,7 +125,7 @@ export function CostsPage() {
             }
           >
             <div className="body">
-              {isFree && (
+              {isFree && !isUnpriced(data.total) && (
                 <p className="small muted">
                   The models that were called have no price. To set one: <code>flotilla models price</code>
                 </p>
@@ -242,6 +245,12 @@ function SavedByCache({
   )
 }
 
+/** What calls cost, in words where they have no price. Pure. */
+function spentWords(costs: Omit<CostRow, 'key' | 'daily_usd'>): string {
+  if (isUnpriced(costs)) return 'unpriced'
+  return costs.usd === 0 && costs.calls > 0 ? 'free' : upTo(formatUsd(costs.usd), costs.unconfirmed_usd)
+}
+
 function Rows({ by, rows }: { readonly by: (typeof groups)[number]; readonly rows: readonly CostRow[] }) {
   const isCached = rows.some(hasCacheUse)
   return (
@@ -264,7 +273,7 @@ function Rows({ by, rows }: { readonly by: (typeof groups)[number]; readonly row
               <tr key={row.key}>
                 <td>{costKeyWords(by, row.key)}</td>
                 <td className="right" data-label="Dollars">
-                  {row.usd === 0 && row.calls > 0 ? 'free' : upTo(formatUsd(row.usd), row.unconfirmed_usd)}
+                  {spentWords(row)}
                   {row.unconfirmed_usd > 0 && (
                     <div className="small muted">{formatUsd(row.unconfirmed_usd)} unconfirmed</div>
                   )}

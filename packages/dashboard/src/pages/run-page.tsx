@@ -200,6 +200,14 @@ function Facts({ run }: { readonly run: RunView }) {
       'Cost',
       `${upTo(formatUsd(run.cost_usd), run.unconfirmed_usd)} for ${upTo(formatTokens(run.tokens_used), run.unconfirmed_tokens)} ${run.tokens_used === 1 ? 'token' : 'tokens'}`,
     ],
+    ...(run.reported_tokens === 0
+      ? []
+      : [
+          [
+            'Unpriced',
+            `${formatTokens(run.reported_tokens)} of these tokens, reported by the harness`,
+          ] as const,
+        ]),
     ['Attempt', String(run.attempt)],
     ...(run.input.kind === 'chat' ? [['Conversation', run.input.session] as const] : []),
     ...(run.parent_id === null

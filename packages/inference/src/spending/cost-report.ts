@@ -1,4 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { reportedModel } from '@flotilla/protocol/harness-api'
 import type { CostKey } from '@flotilla/protocol/money-api'
 import * as z from 'zod'
 import type { Caller, Guard } from '@flotilla/identity/access'
@@ -17,6 +18,8 @@ export interface CostRow {
   readonly calls: number
   readonly prompt_tokens: number
   readonly completion_tokens: number
+  /** Part of the tokens: reported by harnesses, without a price. */
+  readonly reported_tokens: number
   /** What the prompt caches of providers did: tokens, and US dollars. */
   readonly cache: {
     readonly read_tokens: number
@@ -46,10 +49,17 @@ export interface CostQuery {
 export type ReportCosts = (caller: Caller, query: CostQuery) => CostReport
 
 /** Where the sums of each grouping are, what its keys are, and the day of a row. */
-const ofDays = { calls: 'spend_daily', caches: 'spend_cache', day: 'day', at: 'day' } as const
+const ofDays = {
+  calls: 'spend_daily',
+  caches: 'spend_cache',
+  reported: `CASE model WHEN '${reportedModel}' THEN prompt_tokens + completion_tokens ELSE 0 END`,
+  day: 'day',
+  at: 'day',
+} as const
 const ofHours = {
   calls: 'spend_hourly',
   caches: 'spend_hourly',
+  reported: 'reported_tokens',
   day: 'substr(hour, 1, 10)',
   at: 'hour',
 } as const
@@ -65,6 +75,8 @@ const groupings = {
 interface Grouping {
   readonly calls: string
   readonly caches: string
+  /** Tokens that harnesses reported, as SQL. */
+  readonly reported: string
   readonly day: string
   readonly key: string
   /** The column of the time, which begins with the day. */
@@ -81,6 +93,7 @@ const foundSchema = z.object({
   calls: z.number(),
   prompt: z.number(),
   completion: z.number(),
+  reported: z.number(),
 })
 
 interface Sum {
@@ -89,6 +102,7 @@ interface Sum {
   calls: number
   prompt: number
   completion: number
+  reported: number
   cache: CacheUse
 }
 
@@ -110,11 +124,11 @@ export function costsOf(deps: CostsDeps, { by, days }: CostQuery): CostReport {
   const now = deps.clock.now()
   const listed = Array.from({ length: days }, (_, index) => utcDay(now - (days - 1 - index) * dayMs))
   const from = listed[0] ?? utcDay(now)
-  const { calls, day, key, at } = groupings[by]
+  const { calls, reported, day, key, at } = groupings[by]
   const found = deps.database
     .prepare(
       `SELECT ${key} AS key, ${day} AS day, ${summed('cost_nano')} AS nano, ${summed('unconfirmed_nano')} AS unconfirmed, ${summed('calls')} AS calls,
-        ${summed('prompt_tokens')} AS prompt, ${summed('completion_tokens')} AS completion FROM ${calls} WHERE ${at} >= ? GROUP BY 1, 2`,
+        ${summed('prompt_tokens')} AS prompt, ${summed('completion_tokens')} AS completion, ${summed(reported)} AS reported FROM ${calls} WHERE ${at} >= ? GROUP BY 1, 2`,
     )
     .all(from)
     .map((row) => foundSchema.parse(row))
@@ -169,7 +183,7 @@ function cachesBy(
 }
 
 function emptySum(): Sum {
-  return { nano: 0, unconfirmed: 0, calls: 0, prompt: 0, completion: 0, cache: noCacheUse }
+  return { nano: 0, unconfirmed: 0, calls: 0, prompt: 0, completion: 0, reported: 0, cache: noCacheUse }
 }
 
 function add(sum: Sum, more: Sum): void {
@@ -178,16 +192,18 @@ function add(sum: Sum, more: Sum): void {
   sum.calls += more.calls
   sum.prompt += more.prompt
   sum.completion += more.completion
+  sum.reported += more.reported
   sum.cache = addCacheUse(sum.cache, more.cache)
 }
 
-function totalView({ nano, unconfirmed, calls, prompt, completion, cache }: Sum) {
+function totalView({ nano, unconfirmed, calls, prompt, completion, reported, cache }: Sum) {
   return {
     usd: usdFromNano(nano),
     unconfirmed_usd: usdFromNano(unconfirmed),
     calls,
     prompt_tokens: prompt,
     completion_tokens: completion,
+    reported_tokens: reported,
     cache: {
       read_tokens: cache.readTokens,
       written_tokens: cache.writtenTokens,

@@ -1,3 +1,4 @@
+import { harnessApi, harnessEndpoints } from '@flotilla/protocol/harness-api'
 import type { MeshModule } from '@flotilla/identity/kernel'
 import { spendingPeopleRoutes } from './people.routes.ts'
 import { createSpending } from './spending.ts'
@@ -37,6 +38,10 @@ export function spendingModule(kernel: InferenceKernel, needs: SpendingNeeds): M
   return {
     api: spending,
     routes: {
+      agent: ({ bind }) =>
+        bind(harnessEndpoints.reportTokens, harnessApi.reportTokens, ({ caller, body, effect }) =>
+          spending.reportTokens(caller, body, effect(body).local),
+        ),
       people: (surface) =>
         spendingPeopleRoutes(surface, {
           spending,

@@ -128,7 +128,7 @@ describe('a call that is over', () => {
     expect(total()).toMatchObject({ spentNano: 150, openNano: 0, calls: 1, tokens: 5 })
     expect(also).toBe(1)
     const usage = { costUsd: usdFromNano(150), tokens: 5, unconfirmedUsd: 0, unconfirmedTokens: 0 }
-    expect(runCosts).toEqual([{ runId: 'run_1', ...usage }])
+    expect(runCosts).toEqual([{ runId: 'run_1', ...usage, reportedTokens: 0 }])
     expect(clock.sleepers()).toBe(0)
   })
 
@@ -148,6 +148,7 @@ describe('a call that is over', () => {
         tokens: 45,
         unconfirmedUsd: usdFromNano(200),
         unconfirmedTokens: 40,
+        reportedTokens: 0,
       },
     ])
   })

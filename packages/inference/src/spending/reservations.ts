@@ -1,5 +1,6 @@
 import type { RunCost } from '@flotilla/work/runs'
 import type { Kernel } from '@flotilla/identity/kernel'
+import { reportedModel } from '@flotilla/protocol/harness-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Journal } from '@flotilla/foundation/journal'
 import { silentLog } from '@flotilla/foundation/platform'
@@ -45,6 +46,14 @@ export interface Reservations {
   settle(reservation: Reservation, closing: SpendClosing, andAlso?: () => void): void
   /** Ends the reservation of a call that the provider never served. */
   refund(reservation: Reservation): void
+  /**
+   * Adds tokens that a harness reported to the sums of the run's agent, without a price and without a limit that could
+   * refuse them: the calls were made. Joins the caller's transaction.
+   */
+  addReported(
+    account: Pick<ReserveWish, 'agentId' | 'run'>,
+    tokens: Pick<SpendClosing, 'promptTokens' | 'completionTokens'>,
+  ): void
   /** Returns the most that the open calls of a run may use; null without one. */
   openUsageOf(runId: string): { readonly tokens: number; readonly usd: number } | null
   /** What the settlement of the ledger found at creation: invariant 3. */
@@ -118,13 +127,24 @@ export function createReservations(deps: ReservationsDeps): Reservations {
     return true
   }
 
+  const projectOf = (agentId: string): string | null => deps.budgetOf(agentId).project?.name ?? null
+
   return {
     found,
     openUsageOf: openUsage.of,
+    addReported({ agentId, run }, tokens) {
+      const at = clock.now()
+      const wish = { agentId, run, project: projectOf(agentId), model: reportedModel, maxTokens: 0 }
+      const reservation = freeReservation(deps, wish, { at, day: utcDay(at) })
+      // Nothing was reserved, so no open call ends with this one.
+      const unopened = { ...parts, taskCalls: { written: () => {} } }
+      writeSettled(unopened, [{ reservation, closing: { costNano: 0, ...tokens }, andAlso: () => {} }])
+      database.afterCommit(() => runTokens.reported(run, tokens.promptTokens + tokens.completionTokens))
+    },
     async reserve(request) {
       const at = clock.now()
       const day = utcDay(at)
-      const project = deps.budgetOf(request.agentId).project?.name ?? null
+      const project = projectOf(request.agentId)
       const taskId = request.run?.taskId ?? null
       taskCalls.refuseOverCap(request)
       const maxAllowed = runTokens.take(request.run, request)

@@ -26,6 +26,8 @@ interface RunTokens {
   take(run: BudgetAccount['run'], wish: { readonly maxTokens: number; readonly answers: number }): number
   /** Called after a call has ended: returns its reserved tokens and counts the used ones. */
   ended(run: BudgetAccount['run'], tokens: { readonly setAside: number; readonly used: number }): void
+  /** Counts tokens of calls for which nothing was reserved. */
+  reported(run: BudgetAccount['run'], used: number): void
 }
 
 export function createRunTokens(deps: {
@@ -56,6 +58,15 @@ export function createRunTokens(deps: {
     return count
   }
 
+  function change(run: BudgetAccount['run'], more: Count): void {
+    for (const { runId } of capsOf(run)) {
+      const known = counts.get(runId)
+      if (known === undefined) continue
+      const [used, open] = [known.used + more.used, known.open + more.open]
+      remember(runId, { used: Math.max(0, used), open: Math.max(0, open) })
+    }
+  }
+
   return {
     take(run, { maxTokens, answers }) {
       let allowed = maxTokens
@@ -71,14 +82,8 @@ export function createRunTokens(deps: {
       }
       return allowed
     },
-    ended(run, { setAside, used }) {
-      for (const { runId } of capsOf(run)) {
-        const known = counts.get(runId)
-        if (known === undefined) continue
-        const left = Math.max(0, known.used - setAside + used)
-        remember(runId, { used: left, open: Math.max(0, known.open - 1) })
-      }
-    },
+    ended: (run, { setAside, used }) => change(run, { used: used - setAside, open: -1 }),
+    reported: (run, used) => change(run, { used, open: 0 }),
   }
 }
 

@@ -53,6 +53,8 @@ interface SpendSum {
   readonly calls: number
   readonly promptTokens: number
   readonly completionTokens: number
+  /** The part of the tokens that harnesses reported. */
+  readonly reportedTokens: number
   readonly cache: CacheUse
 }
 
@@ -141,9 +143,10 @@ const sql = {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (day, agent_id, project, model) DO UPDATE SET ${cacheColumns.map(grown).join(', ')}`,
   hourly: `INSERT INTO spend_hourly (hour, kind, cost_nano, unconfirmed_nano, calls, prompt_tokens, completion_tokens,
-      ${cacheColumns.join(', ')})
-    VALUES (?, coalesce((SELECT kind FROM runs WHERE id = ?), ''), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (hour, kind) DO UPDATE SET ${grownReport}, ${cacheColumns.map(grown).join(', ')}`,
+      ${cacheColumns.join(', ')}, reported_tokens)
+    VALUES (?, coalesce((SELECT kind FROM runs WHERE id = ?), ''), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (hour, kind) DO UPDATE SET ${grownReport},
+      ${[...cacheColumns, 'reported_tokens'].map(grown).join(', ')}`,
   openedAt: `SELECT opened_at AS openedAt FROM spend WHERE id = ?`,
   unjournaled: `INSERT INTO spend_unjournaled (agent_id, run_id, project, model, cost_nano, unconfirmed_nano, calls,
       prompt_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -151,6 +154,7 @@ const sql = {
 } as const
 
 const nothing: SpendChange = { openNano: 0, spentNano: 0, unconfirmedNano: 0, calls: 0, tokens: 0 }
+const noTokens = { promptTokens: 0, completionTokens: 0, reportedTokens: 0 }
 const unpaid: SpendClosing = { costNano: 0, promptTokens: 0, completionTokens: 0 }
 
 export function createSpendTable(database: Database): SpendTable {
@@ -185,7 +189,7 @@ export function createSpendTable(database: Database): SpendTable {
     database.prepare(sql.unjournaled).run(agentId, runId ?? '', project, model, ...sums)
     const { readTokens, writtenTokens, readNano, writtenNano, savedNano } = sum.cache
     const used = [readTokens, writtenTokens, readNano, writtenNano, savedNano].map(summable)
-    database.prepare(sql.hourly).run(hour, runId, ...sums, ...used)
+    database.prepare(sql.hourly).run(hour, runId, ...sums, ...used, summable(sum.reportedTokens))
     if (isWithoutCache(sum.cache)) return
     database.prepare(sql.cache).run(day, agentId, project, model, ...used)
   }
@@ -221,7 +225,7 @@ export function createSpendTable(database: Database): SpendTable {
       addToTotals(row, { ...nothing, ...paid, openNano: -costNano, spentNano: costNano })
       const opened = openedSchema.parse(database.prepare(sql.openedAt).get(row.id))
       const hour = utcHour(opened.openedAt)
-      report({ row, hour, ...paid, costNano, promptTokens: 0, completionTokens: 0, cache: noCacheUse })
+      report({ row, hour, ...paid, costNano, ...noTokens, cache: noCacheUse })
       return true
     },
     openRowsOfOthers: (life) =>

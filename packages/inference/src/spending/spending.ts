@@ -17,6 +17,8 @@ import type { GiveFirstFleetBudget } from './first-fleet-budget.ts'
 import { createJournalSpend } from './journal-spend.ts'
 import { createBudgetView, createListBudgets } from './list-budgets.ts'
 import type { BudgetViewOf, ListBudgets } from './list-budgets.ts'
+import { createReportTokens } from './report-tokens.ts'
+import type { ReportTokens } from './report-tokens.ts'
 import { createReservations } from './reservations.ts'
 import type { Reservations } from './reservations.ts'
 import { createSetAgentProject, createSetBudget } from './set-budget.ts'
@@ -35,6 +37,7 @@ export interface Spending extends Pick<Reservations, 'reserve' | 'settle' | 'ref
   /** Includes finished calls that were not written yet. */
   readonly report: ReportCosts
   readonly costs: AgentCosts
+  readonly reportTokens: ReportTokens
   metrics(): readonly Metric[]
   readonly budgets: {
     readonly set: SetBudget
@@ -58,7 +61,7 @@ export interface SpendingNeeds {
   }
   readonly runs: {
     readonly queries: Pick<RunQueries, 'treeOf'>
-    readonly lifecycle: Pick<RunLifecycle, 'addRunCost'>
+    readonly lifecycle: Pick<RunLifecycle, 'addRunCost' | 'addReport'>
   }
   /** Limits set by the giver of a task; the fleet's own limits apply too. */
   readonly tasks: {
@@ -125,6 +128,7 @@ export function createSpending(
       return reportCosts(caller, query)
     },
     costs,
+    reportTokens: createReportTokens({ ...kernel, reservations, addReport: runs.lifecycle.addReport }),
     metrics: () => [...costs.metrics(), ...cacheMetrics({ ...kernel, agents })],
     budgets: {
       set: setBudget,

@@ -62,7 +62,7 @@ export function reservationFrom(
 
 export function freeReservation(
   deps: Pick<TakeDeps, 'newId'>,
-  wish: OwnWish,
+  wish: Pick<OwnWish, 'agentId' | 'run' | 'project' | 'model' | 'maxTokens'>,
   { at, day }: { readonly at: number; readonly day: string },
 ): Reservation {
   const row: SpendRow = {

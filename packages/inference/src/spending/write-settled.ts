@@ -1,5 +1,6 @@
 import type { RunCost } from '@flotilla/work/runs'
 import type { Clock } from '@flotilla/protocol/clock'
+import { reportedModel } from '@flotilla/protocol/harness-api'
 import { limitsFor } from './budget-limits.ts'
 import type { BudgetOf } from './budget-limits.ts'
 import type { BudgetWarnings } from './budget-warnings.ts'
@@ -41,6 +42,7 @@ interface Sum {
   calls: number
   promptTokens: number
   completionTokens: number
+  reportedTokens: number
   cache: CacheUse
 }
 
@@ -73,6 +75,7 @@ export function writeSettled(deps: WriteDeps, batch: readonly SettledCall[]): vo
         tokens,
         unconfirmedUsd,
         unconfirmedTokens: sum.unconfirmedTokens,
+        reportedTokens: sum.reportedTokens,
       })
     }
     if (costNano > 0) {
@@ -97,6 +100,7 @@ function add(
       calls: 0,
       promptTokens: 0,
       completionTokens: 0,
+      reportedTokens: 0,
     }
     sum = { row, hold, hour: utcHour(openedAt), ...nothing, cache: noCacheUse }
     sums.set(key, sum)
@@ -106,6 +110,8 @@ function add(
     sum.unconfirmedNano += closing.costNano
     sum.unconfirmedTokens += closing.promptTokens + closing.completionTokens
   }
+  if (reservation.row.model === reportedModel)
+    sum.reportedTokens += closing.promptTokens + closing.completionTokens
   sum.calls++
   sum.promptTokens += closing.promptTokens
   sum.completionTokens += closing.completionTokens

@@ -46,6 +46,7 @@ export interface FollowEvents {
   open(runId: string, now: number): readonly Span[]
 }
 
+type TokensReported = Extract<FleetEvent['body'], { type: 'tokens.reported' }>
 type ModelCalled = Extract<FleetEvent['body'], { type: 'model.called' }>
 
 export function createFollowEvents(deps: {
@@ -153,6 +154,11 @@ export function createFollowEvents(deps: {
     if (isTerminal(one.phase)) followed.delete(one.run.id)
   }
 
+  function tokensReported(body: TokensReported, event: FleetEvent): void {
+    const one = follow(body.run_id)
+    if (one) emit(one, reportSpan(one, body, event))
+  }
+
   function delayed(body: Extract<FleetEvent['body'], { type: 'model.delayed' }>, event: FleetEvent): void {
     const one = body.state === 'retries' && body.run_id !== null ? follow(body.run_id) : null
     if (!one) return
@@ -188,6 +194,7 @@ export function createFollowEvents(deps: {
       else if (body.type === 'tool.ended') toolEnded(body, event)
       else if (body.type === 'model.called') modelCalled(body, event)
       else if (body.type === 'model.delayed') delayed(body, event)
+      else if (body.type === 'tokens.reported') tokensReported(body, event)
       else if (body.type === 'agent.started') agentStarted(body, event)
     },
     open: (runId, now) => {
@@ -260,6 +267,16 @@ function modelSpan(one: Followed, body: ModelCalled, event: FleetEvent): Span {
   const name = `${operation} ${body.model}`
   const part = String(event.seq)
   return { ...partOf(one, { name, at: Math.min(began, end), end, part, attributes }), kind: 'client' }
+}
+
+/** The mesh does not know when the calls behind a report were made. */
+function reportSpan(one: Followed, body: TokensReported, event: FleetEvent): Span {
+  const attributes = {
+    [genAi.inputTokens]: body.prompt_tokens,
+    [genAi.outputTokens]: body.completion_tokens,
+  }
+  const times = { at: event.at, end: event.at, part: String(event.seq) }
+  return partOf(one, { name: 'flotilla.tokens_reported', ...times, attributes })
 }
 
 /** Returns the attributes of a model call whose provider used its cache. Pure. */

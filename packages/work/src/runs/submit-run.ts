@@ -294,6 +294,7 @@ function newRun(deps: { readonly clock: Clock; readonly newId: NewId }, entry: R
     costUsd: 0,
     unconfirmedUsd: 0,
     unconfirmedTokens: 0,
+    reportedTokens: 0,
   }
 }
 

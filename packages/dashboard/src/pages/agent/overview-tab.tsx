@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { cacheHitRate, hasCacheUse } from '@flotilla/protocol/money-api'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
-import { formatShare, formatUsd } from '../../data/format.ts'
+import { formatShare, formatTokens, formatUsd } from '../../data/format.ts'
 import { useMesh, useRefusal } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
 import { Ago, Card, Failed, HowLong, Loading } from '../../design/parts.tsx'
@@ -121,6 +121,7 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
           <AnswersCard agentId={agent.id} />
           <Budget agentId={agent.id} />
           <CacheUse agentId={agent.id} />
+          <ReportedTokens agentId={agent.id} />
         </div>
       </div>
       {editing && <EditAgent agent={agent} onClose={() => setEditing(false)} />}
@@ -182,15 +183,35 @@ function Budget({ agentId }: { readonly agentId: string }) {
   )
 }
 
-const cacheDays = 30
+const costDays = 30
+
+function useCosts(agentId: string) {
+  const report = useMesh('costReport', { query: { by: 'agent', days: costDays } })
+  return report.data?.rows.find(({ key }) => key === agentId)
+}
+
+/** Shows the tokens of calls that did not go through the mesh; nothing if the harness reported none. */
+function ReportedTokens({ agentId }: { readonly agentId: string }) {
+  const row = useCosts(agentId)
+  if (!row || row.reported_tokens === 0) return null
+  return (
+    <Card title="Outside of the mesh" more={<span className="small muted">{costDays} days</span>}>
+      <div className="body">
+        <dl className="facts">
+          <dt>Tokens</dt>
+          <dd className="number">{formatTokens(row.reported_tokens)}, reported by the harness, unpriced</dd>
+        </dl>
+      </div>
+    </Card>
+  )
+}
 
 /** Shows what the providers' prompt caches saved for this agent; nothing if it used no cache. */
 function CacheUse({ agentId }: { readonly agentId: string }) {
-  const report = useMesh('costReport', { query: { by: 'agent', days: cacheDays } })
-  const row = report.data?.rows.find(({ key }) => key === agentId)
+  const row = useCosts(agentId)
   if (!row || !hasCacheUse(row)) return null
   return (
-    <Card title="Prompt cache" more={<span className="small muted">{cacheDays} days</span>}>
+    <Card title="Prompt cache" more={<span className="small muted">{costDays} days</span>}>
       <div className="body">
         <dl className="facts">
           <dt>Hit rate</dt>

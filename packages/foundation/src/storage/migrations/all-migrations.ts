@@ -13,6 +13,7 @@ import { returnedSteersMigration } from './20261128174400-returned-steers.ts'
 import { unconfirmedUsageMigration } from './20261128214500-unconfirmed-usage.ts'
 import { hourlySpendMigration } from './20261129020000-hourly-spend.ts'
 import { heartbeatFactsMigration } from './20261129062500-heartbeat-facts.ts'
+import { reportedTokensMigration } from './20261130200000-reported-tokens.ts'
 import { walletChargesMigration } from './20261128133500-wallet-charges.ts'
 
 /**
@@ -36,4 +37,5 @@ export const allMigrations: readonly Migration[] = [
   packageRequestsMigration,
   ownNamesMigration,
   outsideReadsMigration,
+  reportedTokensMigration,
 ]

@@ -21,6 +21,11 @@ export interface RunLifecycle {
   readonly lease: Lease
   /** Adds to a run's cost as counted by the mesh; joins the caller's transaction. */
   addRunCost(runId: string, cost: RunCost): void
+  /**
+   * Adds tokens that the run's harness reported; joins the caller's transaction. Returns by how many all its reports
+   * exceed the tokens counted for the run; not positive if they do not.
+   */
+  addReport(runId: string, tokens: number): number
   /** Handles the end of the agent's sandbox: its running run is checked now, before its lease expires (R2). */
   agentGone(agentId: string): void
 }
@@ -43,6 +48,7 @@ export function createRunLifecycle(deps: {
     live: deps.live,
     lease: createLease(deps),
     addRunCost: table.addCost,
+    addReport: table.addReport,
     agentGone: (agentId) => {
       const run = table.runningOf(agentId)
       if (!run) return

@@ -35,6 +35,7 @@ const aRun = (changes: Partial<RunRecord> = {}): RunRecord => ({
   costUsd: 0,
   unconfirmedUsd: 0,
   unconfirmedTokens: 0,
+  reportedTokens: 0,
   ...changes,
 })
 

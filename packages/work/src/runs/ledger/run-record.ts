@@ -14,6 +14,8 @@ export interface RunCost {
   readonly tokens: number
   readonly unconfirmedUsd?: number
   readonly unconfirmedTokens?: number
+  /** The part that a harness reported. */
+  readonly reportedTokens?: number
 }
 
 /** A stored run. Times are milliseconds since 1970. */
@@ -56,6 +58,8 @@ export interface RunRecord {
   /** The parts of cost and tokens that were reserved for calls whose usage the provider never reported. */
   readonly unconfirmedUsd: number
   readonly unconfirmedTokens: number
+  /** The part of `tokensUsed` that a harness reported of calls outside of the mesh. */
+  readonly reportedTokens: number
 }
 
 export type RunEvent =

@@ -10,7 +10,7 @@ import type { RunRecord } from './run-record.ts'
  * number that is too large to read.
  */
 export const runColumns =
-  'id, agent_id, kind, origin, input, state, attempt, turn, fence, lease_until, parent_id, task_id, depth, proactive, budget_usd, budget_tokens, trace_id, created_at, queued_since, available_at, waiting_since, started_at, turn_started_at, ended_at, interim_text, outcome, min(tokens_used, 9007199254740991) AS tokens_used, cost_usd, unconfirmed_usd, min(unconfirmed_tokens, 9007199254740991) AS unconfirmed_tokens'
+  'id, agent_id, kind, origin, input, state, attempt, turn, fence, lease_until, parent_id, task_id, depth, proactive, budget_usd, budget_tokens, trace_id, created_at, queued_since, available_at, waiting_since, started_at, turn_started_at, ended_at, interim_text, outcome, min(tokens_used, 9007199254740991) AS tokens_used, cost_usd, unconfirmed_usd, min(unconfirmed_tokens, 9007199254740991) AS unconfirmed_tokens, reported_tokens'
 
 /** SQL for the session of a row, equal to `sessionOf`. */
 export const sessionColumn = (row: string) =>
@@ -47,6 +47,7 @@ const rowSchema = z.object({
   cost_usd: z.number(),
   unconfirmed_usd: z.number(),
   unconfirmed_tokens: z.number(),
+  reported_tokens: z.number(),
 })
 
 /** Parses a row of a run. Throws when the row does not match the schema. */
@@ -83,6 +84,7 @@ function parseRunRow(raw: unknown): RunRecord {
     costUsd: row.cost_usd,
     unconfirmedUsd: row.unconfirmed_usd,
     unconfirmedTokens: row.unconfirmed_tokens,
+    reportedTokens: row.reported_tokens,
   }
 }
 

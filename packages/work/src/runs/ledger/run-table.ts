@@ -93,15 +93,28 @@ export function createRunTable(database: Database) {
       database
         .prepare("UPDATE runs SET lease_until = ? WHERE id = ? AND fence = ? AND state = 'running'")
         .run(until, id, fence).changes === 1,
-    addCost: (id: string, { costUsd, tokens, unconfirmedUsd = 0, unconfirmedTokens = 0 }: RunCost): void => {
+    addCost: (id: string, cost: RunCost): void => {
+      const { costUsd, tokens, unconfirmedUsd = 0, unconfirmedTokens = 0, reportedTokens = 0 } = cost
       const max = Number.MAX_SAFE_INTEGER
+      const [used, unconfirmed] = [tokens, unconfirmedTokens].map((one) => Math.min(one, max))
       database
         .prepare(
           `UPDATE runs SET cost_usd = cost_usd + ?, tokens_used = min(tokens_used + ?, ?),
-            unconfirmed_usd = unconfirmed_usd + ?, unconfirmed_tokens = min(unconfirmed_tokens + ?, ?) WHERE id = ?`,
+            unconfirmed_usd = unconfirmed_usd + ?, unconfirmed_tokens = min(unconfirmed_tokens + ?, ?),
+            reported_tokens = min(reported_tokens + ?, ?) WHERE id = ?`,
         )
-        .run(costUsd, Math.min(tokens, max), max, unconfirmedUsd, Math.min(unconfirmedTokens, max), max, id)
+        .run(costUsd, used ?? 0, max, unconfirmedUsd, unconfirmed ?? 0, max, reportedTokens, max, id)
     },
+    /** Adds tokens that a harness reported. Returns by how many all its reports exceed the tokens counted for the run. */
+    addReport: (id: string, tokens: number): number =>
+      Number(
+        database
+          .prepare(
+            `UPDATE runs SET harness_tokens = min(harness_tokens + ?, 9007199254740991) WHERE id = ?
+              RETURNING harness_tokens - min(tokens_used, 9007199254740991) AS excess`,
+          )
+          .get(tokens, id)?.['excess'] ?? 0,
+      ),
     /** Returns the agent's next fencing token, which rises with each dispatch, so that no two attempts share one. */
     nextFence: (agentId: string): number =>
       Number(

@@ -43,5 +43,6 @@ export function runView(
     cost_usd: run.costUsd + usd,
     unconfirmed_usd: run.unconfirmedUsd + usd,
     unconfirmed_tokens: run.unconfirmedTokens + tokens,
+    reported_tokens: run.reportedTokens,
   }
 }
