@@ -155,6 +155,7 @@ export const longContainerTests: readonly string[] = [
   'fleet',
   'hosted-servers',
   'harness-killed',
+  'harness-turns',
   'harness-walls',
   'harness-work',
   'inspected-registries',

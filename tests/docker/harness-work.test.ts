@@ -141,6 +141,12 @@ withEngine(
         const task = (await mesh.tasks()).find(({ title }) => title === titleOf(harness))
         expect(task, mesh.log().slice(-3000)).toMatchObject({ state: 'done', assignee: harness })
         expect(answer.outcome?.text).toContain(work.summary)
+        // The mesh has booked each call, so what the harness reports of them adds nothing.
+        const ofTask = (await mesh.runs()).filter((run) => run.task_id === task?.id)
+        expect(ofTask.map((run) => [run.tokens_used > 1000, run.reported_tokens])).toEqual(
+          ofTask.map(() => [true, 0]),
+        )
+        expect(ofTask).not.toEqual([])
         const done = await inside(harness, 'cat repo/tested repo/change')
         const said = upstream.calls.findLast(({ body }) => body['model'] === harness)?.text.slice(-6000)
         expect(done, said).toMatch(/exit 0[^]*\n-.* - [^]*\n\+.* \+ /)
