@@ -14,8 +14,8 @@ const found = await engineOfThisMachine()
 const buildTimeoutMs = 600_000
 
 withEngine(
-  'packages that an agent asks for',
-  () => {
+  'what an agent asks a person for',
+  ({ docker }) => {
     let mesh: MeshProcess
     beforeAll(async () => {
       mesh = await startMesh({
@@ -30,6 +30,19 @@ withEngine(
               ],
             },
             { when: 'is cancelled', turns: [says('I go on without it.')] },
+            { when: 'has the new size', turns: [says('It has more room.')] },
+            {
+              when: '^give the greeter more room$',
+              turns: [
+                calls('request_size', {
+                  agent_id: 'greeter',
+                  memory_mb: 700,
+                  pids: 300,
+                  reason: 'To build.',
+                }),
+                says('I wait for it.'),
+              ],
+            },
             {
               when: '^get (?:hello|cowsay)$',
               turns: [
@@ -66,7 +79,30 @@ withEngine(
     }
 
     it(
-      'are not installed before a person approves the exact lock, and the run goes on with them',
+      'as a larger size of another agent is given to its container once a person grants it',
+      { timeout: patient(300_000) },
+      async () => {
+        const limits = async () => {
+          await runInside(mesh, 'greeter', 'true')
+          const label = ['flotilla.agent=greeter', 'flotilla.role=agent']
+          const [container] = await docker.listContainers({ filters: { label } })
+          const { HostConfig } = await docker.getContainer(container?.Id ?? '').inspect()
+          return [(HostConfig.Memory ?? 0) / 1024 ** 2, HostConfig.PidsLimit]
+        }
+        expect(await limits()).toEqual([384, 256])
+        const id = await mesh.submit('give the greeter more room', { session: 'size' })
+        const approval = await asked()
+        expect(approval).toMatchObject({ subject: 'greeter', kind: 'change-size' })
+        expect(approval.summary).toMatch(/from 384 MB of memory.* to 700 MB of memory/)
+        expect(await limits()).toEqual([384, 256])
+        expect((await decide('pendingConfirm', approval)).status).toBe(200)
+        expect((await mesh.ended(id)).outcome?.text).toContain('It has more room.')
+        expect(await limits()).toEqual([700, 300])
+      },
+    )
+
+    it(
+      'as packages are not installed before a person approves the exact lock, and the run goes on with them',
       { timeout: patient(900_000) },
       async () => {
         const id = await mesh.submit('get hello', { agent: 'greeter', session: 'one' })
@@ -93,7 +129,7 @@ withEngine(
     )
 
     it(
-      'are not installed if the person refuses, and the run goes on without them',
+      'as packages are not installed if the person refuses, and the run goes on without them',
       { timeout: patient(900_000) },
       async () => {
         const before = await imageOf()
