@@ -84,7 +84,7 @@ withEngine(
       const run = await mesh.invoke(agent, tool, params)
       return JSON.stringify(run.outcome)
     }
-    /** Opens a browser. While its image is built, or on a busy machine, an agent is told to try again. */
+    /** Opens a browser. While its image is built, or on a busy machine, the error says to try again. */
     async function opened(): Promise<string> {
       let said = ''
       for (let tries = 0; tries < 15; tries++) {

@@ -30,7 +30,7 @@ withEngine(
       if (ref === undefined) throw new Error(`no reference for ${words} in\n${text}`)
       return ref
     }
-    /** Acts on an element, again from a new snapshot if its page was replaced meanwhile, as an agent is told to. */
+    /** Acts on an element, again from a new snapshot if its page was replaced meanwhile, as the error says. */
     async function onElement<T>(words: string, work: (ref: string) => Promise<T>): Promise<T> {
       const ref = await refOf(words)
       return work(ref).catch(async (error: unknown) => {

@@ -46,8 +46,7 @@ export const harnessEndpoints = {
   reportTokens: {
     method: 'POST',
     path: '/mesh/harness/tokens',
-    summary:
-      'Count the tokens that a harness reports of a turn, as far as they exceed those of the run’s calls through the mesh.',
+    summary: 'Count reported tokens of a turn beyond those of the run’s calls through the mesh.',
   },
 } as const satisfies Record<string, Endpoint>
 
