@@ -121,6 +121,7 @@ describe.skipIf(!hasBrowser)('agents and their work in the browser', () => {
   })
 
   it('open runs are stopped at once, and one that fails is named with its reason', async () => {
+    await mesh.call(taskHumanEndpoints.taskGive, { body: { to: 'scribe', title: 'Fourth' } })
     for (const session of ['one', 'two', 'three']) await mesh.submit('slow', { agent: 'scribe', session })
     const states = async () => {
       const { runs } = (
@@ -136,7 +137,9 @@ describe.skipIf(!hasBrowser)('agents and their work in the browser', () => {
     const dialog = page.getByRole('dialog')
     await open('/runs?agent=scribe')
     await page.getByRole('button', { name: /^Stop \d+ open runs …/ }).click()
-    await dialog.getByRole('list', { name: 'What it is done to' }).getByText('slow').first().waitFor()
+    const list = dialog.getByRole('list', { name: 'What it is done to' })
+    await list.getByText('slow').first().waitFor()
+    await list.getByText('Task: Fourth').waitFor()
     expect(await wrongWith(watched, 'runs-stop')).toEqual([])
     await page.route(`**/runs/${last?.id}/cancel`, (route) => route.abort())
     const button = dialog.getByRole('button', { name: /^Stop \d+ runs$/ })

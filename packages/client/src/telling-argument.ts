@@ -5,14 +5,12 @@ import { oneLine } from '@flotilla/protocol/one-line'
 const shownMaxChars = 160
 
 /** Arguments that name another agent, which say most together with what it gets. */
-const whomNames = ['to', 'agent_id', 'agent'] as const
+const whomNames = ['to', 'agent_id', 'agent']
 
 /** Arguments that say what a call is about, the most telling first; tools of MCP servers use the same names. */
-const whatNames = [
-  ...['command', 'cmd', 'url', 'uri', 'path', 'file_path', 'filename', 'file', 'save_to', 'query', 'q'],
-  ...['key', 'title', 'name', 'topic', 'pattern', 'goal', 'task', 'field', 'section', 'schedule', 'project'],
-  ...['task_id', 'id', 'amount', 'ref', 'text', 'message', 'content', 'summary', 'prompt', 'question'],
-] as const
+const whatNames =
+  `command cmd url uri path file_path filename file save_to query q key title name topic pattern goal task field section
+  schedule project task_id id amount ref text message content summary prompt question`.split(/\s+/)
 
 /**
  * Returns the argument that tells most of a tool call, such as the command of `run_command`, on one line; empty if the

@@ -11,8 +11,15 @@ import { Points } from '../../design/points.tsx'
 
 /** The answers that the deletion of an agent makes outdated. */
 export const staleAfterDeletion = [
-  ...(['status', 'fleetUse', 'pauses', 'budgets', 'pending'] as const),
-  ...(['cronJobs', 'heartbeats', 'webhooks', 'watchers'] as const),
+  'status',
+  'fleetUse',
+  'pauses',
+  'budgets',
+  'pending',
+  'cronJobs',
+  'heartbeats',
+  'webhooks',
+  'watchers',
 ] as const
 
 /** A button that deletes a worker after a confirmation; the mesh asks for the owner's proof. */

@@ -37,7 +37,7 @@ function Given({ agentId }: { readonly agentId: string }) {
   const origins = useMesh('permissionOrigins', { params: { id: agentId } })
   const { data } = origins
   const [changing, setChanging] = useState<PermissionOrigin | null>(null)
-  // What was given when the page was opened is first, so that no row moves away from the person who changes it.
+  // What was given when the page was opened is listed first, so that no row moves away from the person who changes it.
   const [first, setFirst] = useState<ReadonlySet<string> | null>(null)
   if (data && first === null)
     setFirst(new Set(data.fields.flatMap(({ field, from }) => (from === 'none' ? [] : [field]))))

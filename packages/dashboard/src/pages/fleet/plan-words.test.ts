@@ -7,9 +7,8 @@ describe('a field of the plan of a template', () => {
   it.each([
     ...agentSettingsSchema.keyof().options.map((name) => `settings.${name}`),
     ...Object.keys(permissionFields).map((name) => `permissions.${name}`),
-    ...['role', 'model', 'instructions', 'budget', 'project', 'heartbeat', 'mcpServers'],
-    ...['agent', 'schedule', 'timezone', 'enabled', 'suppress_empty', 'message', 'tool_name', 'tool_params'],
-    ...['when', 'per_minute', 'repeats', 'signed', 'tell', 'goal', 'criteria'],
+    ...`role model instructions budget project heartbeat mcpServers agent schedule timezone enabled suppress_empty message
+    tool_name tool_params when per_minute repeats signed tell goal criteria`.split(/\s+/),
   ])('%s has a title without the key of the file', (field) => {
     expect(planFieldTitle(field)).toMatch(/^[A-Z]/)
     expect(planFieldTitle(field)).not.toMatch(/[._]|mcpServers/)
@@ -42,7 +41,7 @@ describe('a field of the plan of a template', () => {
     ['/data/skills/clean.js', 'Skill clean.js', 'true', 'true'],
     ['section Plan', 'Section “Plan”', 'null', 'null'],
     ['a_later_field', 'a later field', '["x"]', 'x'],
-  ])('%s is called %s, and its value is readable', (field, title, text, value) => {
+  ])('%s is called %s, and its value is readable', (...[field, title, text, value]) => {
     expect(planFieldTitle(field)).toBe(title)
     expect(planFieldValue(field, text)).toBe(value)
   })

@@ -124,7 +124,7 @@ export function formatPlanValue(text: string): string {
 function part(value: unknown): string {
   if (value === true || value === false) return value ? 'yes' : 'no'
   if (value === null) return 'none'
-  if (typeof value !== 'object') return String(value)
+  if (typeof value !== 'object') return typeof value === 'string' ? value : JSON.stringify(value)
   const parts = Array.isArray(value)
     ? value.map(part)
     : Object.entries(value).map(([name, inner]) => `${memberWords(name)} ${part(inner)}`)

@@ -94,7 +94,7 @@ export function RunsPage() {
     <div className="page">
       <PageHead title="Runs">
         <SavedFilters />
-        <StopOpenRuns runs={shown} />
+        <StopOpenRuns runs={shown} about={about} />
         <ExportRuns runs={shown} />
       </PageHead>
       <div className="row filters">

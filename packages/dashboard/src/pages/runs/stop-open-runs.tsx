@@ -7,13 +7,19 @@ import { useBulk } from '../../data/use-bulk.ts'
 import { useServices } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
 import { Confirm } from '../../design/confirm.tsx'
-import { titleOfRun } from '../describe-run-input.ts'
 
 /** From this number of open runs on, the list offers to stop them together. */
 const offeredFrom = 2
 
 /** Stops all listed runs that are still open, one after the other. */
-export function StopOpenRuns({ runs }: { readonly runs: readonly RunView[] }) {
+export function StopOpenRuns({
+  runs,
+  about,
+}: {
+  readonly runs: readonly RunView[]
+  /** Says what a run is about, as the list does. */
+  readonly about: (run: RunView) => string
+}) {
   const { client } = useServices()
   const bulk = useBulk({ thing: 'run', stale: ['runs', 'run', 'status'] })
   /** The runs when the person was asked: no run that began later is stopped. */
@@ -22,7 +28,7 @@ export function StopOpenRuns({ runs }: { readonly runs: readonly RunView[] }) {
   const stop = (chosen: readonly RunView[]): void => {
     const items = chosen.map((run) => ({
       id: run.id,
-      title: firstLine(titleOfRun(run)),
+      title: firstLine(about(run)),
       detail: run.agent_id,
     }))
     void bulk
@@ -59,7 +65,7 @@ export function StopOpenRuns({ runs }: { readonly runs: readonly RunView[] }) {
           <ul className="points" aria-label="What it is done to">
             {asked.map((run) => (
               <li key={run.id}>
-                {firstLine(titleOfRun(run))} <span className="small muted">{run.agent_id}</span>
+                {firstLine(about(run))} <span className="small muted">{run.agent_id}</span>
               </li>
             ))}
           </ul>
