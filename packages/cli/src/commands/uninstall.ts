@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname } from 'node:path'
 import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
@@ -11,12 +10,13 @@ import { meshToStop, stopMeshProcess } from '../mesh-process/stop-mesh.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 import { removeFleet, walletWarning } from './reset.ts'
 import { removeService } from './systemd.ts'
+import { removeCaches } from './remove-caches.ts'
 
 export function addUninstallCommand(program: Command, deps: CliDeps): void {
   program
     .command('uninstall')
     .description(
-      'Removes what Flotilla created on this machine: the service, the fleet of the home with its containers, volumes and network, and the caches of this user. Other homes are kept: remove them with flotilla reset --home HOME. Remove the package itself with: npm rm -g flotilla',
+      'Removes what Flotilla created on this machine: the service, the fleet of the home with its containers, volumes and network, and the caches of this user, but for what a running program uses. Other homes are kept: remove them with flotilla reset --home HOME. Remove the package itself with: npm rm -g flotilla',
     )
     .option('-y, --yes', 'do not ask')
     .addHelpText('after', '\nExample:\n  $ flotilla uninstall && npm rm -g flotilla')
@@ -53,9 +53,11 @@ async function uninstall(context: CommandContext, line: CommandLine): Promise<vo
       repair: `Repair what the message names, or remove only the fleet: flotilla reset --home ${place.home}`,
     })
   })
-  await rm(caches, { recursive: true, force: true })
+  const used = await removeCaches(caches)
   terminal.progress.done()
-  terminal.printJson({ unit, home: place.home, caches })
+  terminal.printJson({ unit, home: place.home, caches, used })
+  for (const { path, pid, program } of used)
+    terminal.print(`Kept: ${path}, which the running program ${program} uses (process ${pid}).`)
   terminal.print(
     'Removed. The images of agents stay in the container engine: docker image ls "localhost/flotilla/*"',
     'Last, remove the package: npm rm -g flotilla',
