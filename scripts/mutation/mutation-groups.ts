@@ -156,6 +156,7 @@ export const mutationGroups: readonly MutationGroup[] = [
       'packages/inference/src/spending/settled-writer.ts',
       'packages/inference/src/spending/run-tokens.ts',
       'packages/inference/src/spending/take-reservation.ts',
+      'packages/inference/src/spending/report-tokens.ts',
     ],
     tests: [
       'packages/inference/src/models/gateway/answer-bounds.test.ts',
@@ -168,6 +169,7 @@ export const mutationGroups: readonly MutationGroup[] = [
       'packages/inference/src/spending/limits-of-calls.test.ts',
       'packages/inference/src/spending/reservations.test.ts',
       'packages/inference/src/spending/run-tokens.test.ts',
+      'packages/inference/src/spending/report-tokens.test.ts',
       'packages/inference/src/spending/settle-ledger.test.ts',
     ],
   },

@@ -174,6 +174,9 @@ const steps = {
     process.exit(3)
   },
   refuse: () => 'refusal',
+  /** Reports the size of the context: a number of tokens. */
+  context: ({ rest, client, sessionId }) =>
+    update(client, sessionId, { sessionUpdate: 'usage_update', used: Number(rest), size: 200_000 }),
   /** Adds fields to the answer of the prompt: JSON. */
   usage: ({ rest }) => ({ usage: JSON.parse(rest) }),
 }

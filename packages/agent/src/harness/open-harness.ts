@@ -13,7 +13,7 @@ import { startPipedProgram } from '../programs/piped-program.ts'
 import type { PipedProgram } from '../programs/piped-program.ts'
 import { cleanAndCut } from '../tools/cut-middle.ts'
 import { guardMessages } from './guard-messages.ts'
-import { readReportedTokens } from './reported-tokens.ts'
+import { createTokenReports } from './reported-tokens.ts'
 import type { ReportedTokens } from './reported-tokens.ts'
 import { messageMaxBytes, paceOutput } from './pace-output.ts'
 import type { MeshToolServer } from './serve-mesh-tools.ts'
@@ -84,7 +84,7 @@ export async function openHarness(parts: HarnessParts, signal: AbortSignal): Pro
   const failed = (error: unknown): Promise<Problem> => harnessProblem(process, error, parts.clock)
   let connection: ClientConnection | null = null
   let prompting: Promise<unknown> | null = null
-  let tokens: ReportedTokens | null = null
+  const reports = createTokenReports(parts.onUpdate)
   const close = async (): Promise<void> => {
     connection?.close()
     await process.close()
@@ -95,7 +95,7 @@ export async function openHarness(parts: HarnessParts, signal: AbortSignal): Pro
       maxMessageBytes: messageMaxBytes,
     })
     const permission = methods.client.session.requestPermission
-    const stream = guardMessages(lines, { served: new Set([permission]), onUpdate: parts.onUpdate })
+    const stream = guardMessages(lines, { served: new Set([permission]), onUpdate: reports.onUpdate })
     const opened = client({ name: 'flotilla' })
       .onRequest(
         permission,
@@ -127,40 +127,31 @@ export async function openHarness(parts: HarnessParts, signal: AbortSignal): Pro
         },
       )
     }
-    const known = parts.sessionId
+    const { sessionId: known, program } = parts
     const continues = known !== null && (await continued(known))
     const sessionId =
       known !== null && continues
         ? known
         : sessionIdOf(await within(agent.request(methods.agent.session.new, place)))
-    const { mode: modeId } = parts.program
-    if (modeId !== undefined)
-      await within(agent.request(methods.agent.session.setMode, { sessionId, modeId }))
+    if (program.mode !== undefined)
+      await within(agent.request(methods.agent.session.setMode, { sessionId, modeId: program.mode }))
     return {
       sessionId,
       continues,
       prompt: async (texts) => {
+        reports.begin(sessionId)
         const asked = agent.request(methods.agent.session.prompt, {
           sessionId,
           prompt: texts.map((text) => ({ type: 'text', text })),
         })
-        prompting = asked.then(
-          (answer: unknown) => {
-            tokens = readReportedTokens(answer)
-          },
-          () => undefined,
-        )
+        prompting = asked.then(reports.answered, () => undefined)
         try {
           return stopReasonOf(await asked)
         } catch (error) {
           throw await failed(error)
         }
       },
-      takeTokens: () => {
-        const reported = tokens
-        tokens = null
-        return reported
-      },
+      takeTokens: reports.take,
       cancel: async () => {
         if (prompting === null) return
         const waited = new AbortController()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { reportedTokensMax } from '@flotilla/protocol/harness-api'
-import { readReportedTokens } from './reported-tokens.ts'
+import { readContextTokens, readReportedTokens } from './reported-tokens.ts'
 
 const usage = { totalTokens: 1250, inputTokens: 40, outputTokens: 200, cachedReadTokens: 1000 }
 const quota = (input: unknown, output: unknown) => ({
@@ -37,4 +37,17 @@ test.each([
   quota('1', 1),
 ])('a report of another form is not counted: %j', (answer) => {
   expect(readReportedTokens(answer)).toBe(null)
+})
+
+const context = (update: object, sessionId = 's') => ({ sessionId, update })
+
+test.each([
+  [context({ sessionUpdate: 'usage_update', used: 42, size: 258_400 }), 42],
+  [context({ sessionUpdate: 'usage_update', used: 42 }, 'other'), null],
+  [context({ sessionUpdate: 'plan', used: 42 }), null],
+  [context({ sessionUpdate: 'usage_update', used: -1 }), null],
+  [context({ sessionUpdate: 'usage_update', used: 0.5 }), null],
+  [null, null],
+])('the size of the context is read from its own notification alone: %j', (params, tokens) => {
+  expect(readContextTokens(params, 's')).toBe(tokens)
 })

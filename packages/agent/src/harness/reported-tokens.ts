@@ -22,6 +22,18 @@ const quotaSchema = z.looseObject({
   }),
 })
 
+/** The tokens of its last call that Codex reports, as the size of its context. */
+const contextSchema = z.looseObject({
+  sessionId: z.string(),
+  update: z.looseObject({ sessionUpdate: z.literal('usage_update'), used: count }),
+})
+
+/** Reads the size of the context from a notification of the session; null for any other notification. Pure. */
+export function readContextTokens(params: unknown, sessionId: string): number | null {
+  const parsed = contextSchema.safeParse(params)
+  return parsed.success && parsed.data.sessionId === sessionId ? parsed.data.update.used : null
+}
+
 /** Reads the tokens from the answer to a prompt; null without whole numbers within the bounds. Pure. */
 export function readReportedTokens(answer: unknown): ReportedTokens | null {
   const standard = usageSchema.safeParse(answer)
@@ -34,4 +46,41 @@ export function readReportedTokens(answer: unknown): ReportedTokens | null {
   if (!quota.success) return null
   const { input_tokens: input, output_tokens: output } = quota.data._meta.quota.token_count
   return { prompt_tokens: input, completion_tokens: output }
+}
+
+/** What the prompts of one harness report. */
+export interface TokenReports {
+  begin(sessionId: string): void
+  /** Called with the parameters of each notification, which it passes on. */
+  readonly onUpdate: (params: unknown) => void
+  answered(answer: unknown): void
+  /** Returns what was reported of answered prompts since the last call; null if nothing. */
+  take(): ReportedTokens | null
+}
+
+/** A prompt whose answer reports no tokens counts as its last call, whose tokens fill the context. */
+export function createTokenReports(passOn: (params: unknown) => void): TokenReports {
+  let session = ''
+  let ofContext: number | null = null
+  let reported: ReportedTokens | null = null
+  return {
+    begin: (sessionId) => {
+      session = sessionId
+      ofContext = null
+    },
+    onUpdate: (params) => {
+      ofContext = readContextTokens(params, session) ?? ofContext
+      passOn(params)
+    },
+    answered: (answer) => {
+      // How many of the last call's tokens are those of its answer is not reported.
+      const ofLastCall = ofContext === null ? null : { prompt_tokens: ofContext, completion_tokens: 0 }
+      reported = readReportedTokens(answer) ?? ofLastCall
+    },
+    take: () => {
+      const taken = reported
+      reported = null
+      return taken
+    },
+  }
 }

@@ -390,6 +390,21 @@ describe('a run that a harness drives', () => {
     expect(reported).toEqual([{ prompt_tokens: 100, completion_tokens: 20 }])
   })
 
+  it('a harness that reports no tokens with its answer has those of its last call reported, in each turn', async () => {
+    const { mesh, reported } = permittingMesh()
+    const { run } = harnessParts({ changes: { mesh } })
+    const state = asked('context 30', 'context 42', 'say One.')
+    expect(textOf(await run(state, signal))).toBe('One.')
+    expect(textOf(await run(nextTurn(state, 'run_2', 'say Two.'), signal))).toBe('Two.')
+    const usage = { usage: { totalTokens: 120, inputTokens: 100, outputTokens: 20 } }
+    const third = nextTurn(state, 'run_3', 'context 7', `usage ${JSON.stringify(usage)}`, 'say Three.')
+    expect(textOf(await run(third, signal))).toBe('Three.')
+    expect(reported).toEqual([
+      { prompt_tokens: 42, completion_tokens: 0 },
+      { prompt_tokens: 100, completion_tokens: 20 },
+    ])
+  })
+
   it('a report of tokens that the mesh does not take ends no run', async () => {
     const mesh: RunMesh = {
       ...permittingMesh().mesh,

@@ -141,8 +141,10 @@ test.each(costKeys)('costs by %s show reported tokens apart', async (by) => {
 
 test('a report without a live run is refused, and changes nothing', async () => {
   const { caller, run, database, ...parts } = await atWork()
+  const actions: object[] = []
   const reportTokens = createReportTokens({
     ...parts,
+    guard: (_caller, action) => void actions.push(action),
     reservations: { addReported: () => {}, openUsageOf: () => null, settleWaiting: () => {} },
     addReport: () => 7,
   })
@@ -151,5 +153,6 @@ test('a report without a live run is refused, and changes nothing', async () => 
       database.transaction(work),
     )
   expect(refused).toThrow(expect.objectContaining({ code: 'stale-fence' }))
+  expect(actions).toEqual([{ do: 'act-for-self', agentId: 'coder' }])
   expect(run()).toMatchObject({ tokensUsed: 0, reportedTokens: 0 })
 })

@@ -288,7 +288,14 @@ describe('money on the model path', () => {
       await parts.complete(caller, { body: completionBody({ max_tokens: 5 }), signal: open() })
       parts.spending.flush()
       expect(parts.runCosts).toEqual([
-        { runId: 'run_1', costUsd: 0.0000027, tokens: 12, unconfirmedUsd: 0, unconfirmedTokens: 0 },
+        {
+          runId: 'run_1',
+          costUsd: 0.0000027,
+          tokens: 12,
+          unconfirmedUsd: 0,
+          unconfirmedTokens: 0,
+          reportedTokens: 0,
+        },
       ])
       expect(parts.spent(runScope('run_1'), '').spentNano).toBe(2700)
       const refusal = { code: 'budget-exhausted', extra: { budget: 'run' } }
