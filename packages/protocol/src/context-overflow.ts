@@ -6,7 +6,7 @@ const windowRangeTokens = { min: 2000, max: 20_000_000 } as const
 const promptMaxWindows = 50
 
 const tooLong =
-  /context_length_exceeded|context.{0,20}(?:length|window|size|limit)|(?:prompt|input) is too long|(?:input|prompt).{0,40}(?:exceeds?|too (?:long|large)).{0,60}(?:tokens?|context|maximum)|too many (?:input )?tokens|input token count|prompt token count|maximum (?:prompt|model) length|model token limit|reduce the length of the messages|`inputs` tokens|`inputs` must have less than/i
+  /context_length_exceeded|context.{0,20}(?:length|window|size|limit)|(?:prompt|input) is too long|(?:input(?!\[)|prompt).{0,40}(?:exceeds?|too (?:long|large)).{0,60}(?:tokens?|context|maximum)|too many (?:input )?tokens|input token count|prompt token count|maximum (?:prompt|model) length|model token limit|reduce the length of the messages|`inputs` tokens|`inputs` must have less than/i
 
 /** Words of a rate limit or a quota, which counts tokens as well; a shorter prompt does not help. */
 const isRate = /please wait|throttl|rate.?limit|tokens per (?:second|min|hour|day|month)|\bquota\b/i

@@ -38,35 +38,45 @@ const ofTemplate = (part: HistoryPart, says: RegExp): HistoryRow => ({
 const notOffered = String.raw`^(?!.{0,60}\btools?\[?\.?\d)(?!.{0,60}\btools\.\d)`
 
 export const historyRows: readonly HistoryRow[] = [
-  // Azure, OpenAI, OpenRouter, DashScope, Zhipu, Google
+  // Azure, OpenAI, OpenRouter, DashScope, Zhipu, Google, Volcengine
   {
     means: 'history',
     part: 'content',
-    code: /^(?:content_filter|content_policy_violation|ResponsibleAIPolicyViolation|moderation|data_inspection_failed|DataInspectionFailed|PROHIBITED_CONTENT|invalid_prompt)$/,
+    code: /^(?:content_filter|content_policy_violation|ResponsibleAIPolicyViolation|moderation|data_inspection_failed|DataInspectionFailed|PROHIBITED_CONTENT|invalid_prompt|(?:\w+)?SensitiveContentDetected(?:\.\w+)?)$/,
   },
   row(
     'content',
-    /content management policy|content exists risk|flagged (?:as|for)|requires moderation|inappropriate content|敏感内容|sensitive content|new_sensitive|output blocked by content filtering/i,
+    /content management policy|content exists risk|flagged (?:as|for)|requires moderation|inappropriate content|敏感内容|sensitive content|new_sensitive|output blocked by content filtering|content violates usage guidelines/i,
   ),
   { means: 'history', part: 'thinking', code: /^invalid_encrypted_content$/ },
   // Anthropic, Bedrock, Google
   row(
     'thinking',
-    /thinking.{0,120}(?:signature|must start with|cannot be modified|expected)|expected.{0,20}(?:redacted_)?thinking|invalid `?signature`?|thought[_ ]signature|thinking mode.{0,80}must be passed back|reasoning_content.{0,80}(?:must|missing|required)|missing.{0,20}reasoning_content|encrypted content.{0,160}(?:verified|decrypted)|of type 'reasoning'|redacted_thinking|messages?\W{0,3}\d.{0,80}\breasoning(?:_content|_details)?\b|items are not persisted/is,
+    /thinking.{0,120}(?:signature|must start with|cannot be modified|expected)|expected.{0,20}(?:redacted_)?thinking|invalid `?signature`?|thought[_ ]signature|thinking mode.{0,80}must be passed back|reasoning_content.{0,80}(?:must|missing|required)|missing.{0,20}reasoning_content|encrypted content.{0,160}(?:verified|decrypted)|of type 'reasoning'|without its required 'reasoning' item|redacted_thinking|messages?\W{0,3}\d.{0,80}\breasoning(?:_content|_details)?\b|items are not persisted/is,
   ),
   // Mistral's template, and others of models that run on llama.cpp, Ollama, LM Studio and vLLM.
   ofTemplate(
     'order',
     /(?:jinja|raise_exception|chat template).{0,300}(?:roles? must alternate|system message must be|user query)/is,
   ),
+  ofTemplate('order', /^(?:conversation )?roles must alternate/i),
   ofTemplate(
     'tools',
     /(?:jinja|raise_exception|chat template).{0,300}(?:tool[_ ]call|tool[_ ]result|role '?tool)|can only get item pairs from a mapping/is,
   ),
+  // Anthropic names the place of a picture, which may be in a tool result.
+  row('images', /\.image\.source\b/),
+  // vLLM parses the arguments of earlier calls and shows the error of Python's parser alone.
+  row(
+    'tools',
+    /^(?:Expecting (?:value|property name|',' delimiter|':' delimiter)|Unterminated string|Invalid (?:control character|\\escape)|Extra data)\b.*\(char \d+\)$/,
+  ),
+  // Mistral
+  { means: 'history', part: 'tools', code: /^invalid_function_call$/ },
   // Texts of Anthropic, OpenAI, Google, Mistral, Bedrock, DeepSeek, vLLM and MiniMax about tool calls and results.
   row(
     'tools',
-    /tool call result does not follow|tool_use.{0,60}(?:found without|must have|must be unique|corresponding|name|id|input)|tool_result|tool_use_id|toolresult blocks|tooluse|role '?"?tool'?"? must|'?tool_calls'? must be followed|tool_call_ids? did not|no tool (?:call|output) found|number of function (?:calls|response)|function (?:call|response) (?:turn|parts?)|same number of function calls|duplicate.{0,20}tool.{0,10}id|invalid function arguments|function\.arguments\W.{0,60}json|unexpected role '?(?:RoleEnum\.)?(?:tool|\w+'? after role '?tool)|tool_?call_?id|duplicate (?:call_ids|item found)|tool (?:use|result) blocks|tool_?result\b|tool result.{0,60}not found|tool call id.{0,40}not found|either content or tool_calls, but not both/is,
+    /tool call result does not follow|tool_use.{0,60}(?:found without|must have|must be unique|corresponding|name|id|input)|tool_result|tool_use_id|toolresult blocks|tooluse|role '?"?tool'?"? must|'?tool_calls'? must be followed|tool_call_ids? did not|no tool (?:call|output) found|number of function (?:calls|response)|function (?:call|response) (?:turn|parts?)|same number of function calls|duplicate.{0,20}tool.{0,10}id|invalid function arguments|function\.arguments\W.{0,60}json|unexpected role '?(?:RoleEnum\.)?(?:tool|\w+'? after role '?tool)|tool_?call_?id|duplicate (?:call_ids|item found)|tool (?:use|result) blocks|tool_?result\b|tool result.{0,60}not found|tool call id.{0,40}(?:not found|duplicated)|tool message must follow|tool calls must have|either content or tool_calls, but not both/is,
   ),
   row(
     'tools',
@@ -91,6 +101,8 @@ export const historyRows: readonly HistoryRow[] = [
     status: [400, 500],
   },
   { ...row('images', /maximum (?:allowed )?(?:number of bytes|request size)/i), status: [413] },
+  { ...row('images', /^image input is not supported/i), status: [400, 500] },
+  row('images', /not a multimodal model|too much media|request payload size exceeds|empty inlineData/i),
   {
     means: 'history',
     part: 'images',
@@ -106,11 +118,11 @@ export const historyRows: readonly HistoryRow[] = [
   ),
   row(
     'empty',
-    /(?:must|should) (?:be|have) non-empty|non-whitespace text|must not be empty|cannot be empty|content.{0,40}(?:is|are) empty|(?:contents?|parts) (?:is|are) not specified|must include at least one parts? field|empty (?:content|message|text)|trailing whitespace|at least one content element|must have a text parameter|'?content'?: expected a string, got null|invalid message content type: <nil>|content or tool_calls, but not none|elements in history must have a message|at least 1 token long/i,
+    /(?:must|should) (?:be|have) non-empty|non-whitespace text|must not be empty|cannot be empty|(?:content|text)\b.{0,60}(?:is|are) (?:empty|blank)|content field is a required|(?:contents?|parts) (?:is|are) not specified|must include at least one parts? field|empty (?:content|message|text)|trailing whitespace|at least one content element|must have a text parameter|'?content'?: expected a string, got null|invalid message content type: <nil>|content or tool_calls, but not none|elements in history must have a message|at least 1 token long/i,
   ),
   row(
     'order',
-    /prefill|must end with a user|ends? with a user role|last (?:message|role)|expected last role|(?:roles|turns) must alternate|must alternate|first message must|unexpected role|must start with a user message|assistant messages at the end of the list|only [\w, ]{4,40} roles are supported|successive user or assistant|use a valid role|invalid (?:message )?role\b|system messages? (?:must|should) be|no user query found/i,
+    /prefill|must end with a user|ends? with a user role|last (?:message|role)|expected last role|(?:roles|turns) must alternate|(?:must|should) alternate|requests alternate between|first message must|unexpected role|must start with a user message|assistant messages at the end of the list|only [\w, ]{4,40} roles are supported|successive user or assistant|use a valid role|invalid (?:message )?role\b|system messages? (?:must|should) be|no user query found/i,
   ),
   row(
     'message',

@@ -232,6 +232,48 @@ anthropic | 400 | history/order | {"type":"error","error":{"type":"invalid_reque
 deepseek | 400 | history/content | {"error":{"message":"Content Exists Risk"}}
 dashscope | 400 | history/content | {"code":"DataInspectionFailed","message":"Input data may contain inappropriate content."}
 anthropic | 400 | null | {"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 99999 > 64000, which is the maximum allowed number of output tokens"}}
+openai | 400 | history/tools | {"error":{"message":"Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 86 instead.","type":"invalid_request_error","param":"messages[2].tool_calls[0].id","code":"string_above_max_length"}}
+openai | 400 | history/tools | {"error":{"message":"Invalid 'input[3].call_id': string too long. Expected a string with maximum length 64, but got a string with length 80 instead.","type":"invalid_request_error","param":"input[3].call_id","code":"string_above_max_length"}}
+openai | 400 | history/thinking | {"error":{"message":"Item 'fc_68' of type 'function_call' was provided without its required 'reasoning' item: 'rs_68'.","type":"invalid_request_error","param":"input","code":null}}
+anthropic | 400 | history/images | {"type":"error","error":{"type":"invalid_request_error","message":"messages.2.content.0.tool_result.content.1.image.source.base64.data: Image does not match the provided media type image/png"}}
+anthropic | 400 | history/images | {"type":"error","error":{"type":"invalid_request_error","message":"Too much media: 0 document pages + 105 images > 100"}}
+google | 400 | history/images | {"error":{"code":400,"message":"Request payload size exceeds the limit: 20971520 bytes.","status":"INVALID_ARGUMENT"}}
+bedrock | 400 | history/empty | {"message":"The text field in the ContentBlock object at messages.3.content.0 is blank. Add text to the text field, and try again."}
+bedrock | 400 | history/empty | {"message":"The content field in the Message object at messages.4 is empty. Add a ContentBlock object to the content field and try again."}
+moonshot | 400 | history/tools | {"error":{"message":"Invalid request: tool call id search:0 is duplicated","type":"invalid_request_error"}}
+qwen | 400 | history/empty | {"error":{"code":"invalid_parameter_error","message":"<400> InternalError.Algo.InvalidParameter: The content field is a required field.","type":"invalid_request_error"}}
+glm | 400 | history/tools | {"error":{"code":"1210","message":"Invalid API parameter, please check the documentation.Tool message must follow assistant tool_calls"}}
+xai | 403 | history/content | {"code":"The caller does not have permission to execute the specified operation","error":"Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"}
+groq | 400 | access | {"error":{"message":"Organization has been restricted. Please reach out to support if you believe this was in error.","type":"invalid_request_error","code":"organization_restricted"}}
+fireworks | 400 | history/tools | {"error":{"type":"invalid_request_error","message":"Error processing chat messages: Tool calls must have valid JSON arguments"}}
+mistral | 400 | history/tools | {"object":"error","message":"Function name was a.b but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 256.","type":"invalid_function_call","code":"3280"}
+openrouter | 404 | access | {"error":{"message":"No endpoints found matching your data policy (Free model training). Configure: https://openrouter.ai/settings/privacy","code":404}}
+openrouter | 404 | model | {"error":{"message":"No endpoints found that support tool use. To learn more about provider routing, visit: https://openrouter.ai/docs/provider-routing","code":404}}
+openrouter | 402 | credit | {"error":{"message":"Prompt tokens limit exceeded: 12345 > 9999. To increase, visit https://openrouter.ai/settings/credits and upgrade to a paid account","code":402}}
+vllm | 400 | history/images | {"object":"error","message":"llama-3 is not a multimodal model","type":"BadRequestError","code":400}
+vllm | 400 | history/tools | {"object":"error","message":"Expecting value: line 1 column 1 (char 0)","type":"BadRequestError","code":400}
+vllm | 400 | history/tools | {"error":{"message":"Unterminated string starting at: line 1 column 12 (char 11)","type":"BadRequestError","code":400}}
+llamacpp | 500 | history/order | {"error":{"code":500,"message":"Conversation roles must alternate user/assistant/user/assistant/... at row 1, column 2:","type":"server_error"}}
+llamacpp | 500 | history/images | {"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}
+litellm | 401 | access | {"error":{"message":"key not allowed to access model. This key can only access models=['a']. Tried to access b","type":"key_model_access_denied","param":"model","code":"401"}}
+github | 413 | too-long | {"error":{"message":"Request body too large for gpt-4o model. Max size: 8000 tokens.","code":"tokens_limit_reached"}}
+deepinfra | 403 | credit | {"detail":{"error":"inference prohibited, please set a payment method or top up"}}
+siliconflow | 403 | credit | {"code":30001,"message":"Sorry, your account balance is insufficient","data":null}
+volc | 429 | quota | {"error":{"code":"SetLimitExceeded","message":"Your account [x] has reached the set inference limit for the [doubao] model, and the model service has been paused.","type":"TooManyRequests"}}
+volc | 403 | credit | {"error":{"code":"AccountOverdueError","message":"The request failed because your account has an overdue balance.","type":"Forbidden"}}
+volc | 404 | access | {"error":{"code":"ModelNotOpen","message":"Your account x has not activated the model y. Please activate the model service in the Ark Console.","type":"NotFound"}}
+volc | 400 | history/content | {"error":{"code":"SensitiveContentDetected","message":"The request failed because the input text may contain sensitive information.","type":"BadRequest"}}
+volc | 400 | history/content | {"error":{"code":"InputTextSensitiveContentDetected","message":"The request failed because the input text may contain information that violates","type":"BadRequest"}}
+qianfan | 200 | rate | {"error_code":18,"error_msg":"Open api qps request limit reached","id":"as-x"}
+qianfan | 200 | quota | {"error_code":17,"error_msg":"Open api daily request limit reached"}
+vertex | 400 | history/order | {"error":{"code":400,"message":"Please ensure that multiturn requests alternate between user and model.","status":"INVALID_ARGUMENT"}}
+vertex | 400 | history/images | {"error":{"code":400,"message":"Unable to submit request because it has an empty inlineData parameter. Add a value to the parameter and try again.","status":"INVALID_ARGUMENT"}}
+perplexity | 400 | history/order | {"error":{"message":"After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).","type":"invalid_message","code":400}}
+databricks | 403 | rate | {"error_code":"REQUEST_LIMIT_EXCEEDED","message":"REQUEST_LIMIT_EXCEEDED: Exceeded workspace input tokens per minute rate limit for x"}
+bedrock | 404 | access | {"message":"Model use case details have not been submitted for this account. Fill out the Anthropic use case details form before using the model."}
+anthropic | 429 | too-long | {"type":"error","error":{"type":"rate_limit_error","message":"Extra usage is required for long context requests."}}
+openai | 400 | access | {"error":{"message":"Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization.","type":"invalid_request_error","param":"stream","code":"unsupported_value"}}
+groq | 400 | access | {"error":{"message":"The model ´x´ requires terms acceptance. Please have the org admin accept the terms at https://console.groq.com/playground?model=x","type":"invalid_request_error","code":"model_terms_required"}}
 `
 
 interface Sample {

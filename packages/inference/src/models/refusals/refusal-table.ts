@@ -70,10 +70,11 @@ const quotaRows: readonly RefusalRow[] = [
   { means: 'quota', says: /free-models-per-day/i },
   { means: 'quota', says: /trial key.{0,80}limited to.{0,60}month/is },
   { means: 'quota', says: /reached your specified api usage limits/i },
+  { means: 'quota', says: /daily request limit reached/i },
   // Messages about Cloudflare's daily allocation and about the time windows of MiniMax's plans.
   { means: 'quota', says: /daily free allocation|usage limit exceeded, .{0,40}(?:hour|week|month)/i },
   // Kimi, GitHub Copilot, Codex, Claude's plans, LiteLLM's budgets and OpenRouter's limits of a key.
-  { means: 'quota', code: /^(?:quota_exceeded|usage_limit_reached|budget_exceeded)$/ },
+  { means: 'quota', code: /^(?:quota_exceeded|usage_limit_reached|budget_exceeded|SetLimitExceeded)$/ },
   {
     means: 'quota',
     status: [400, 402, 403, 429],
@@ -119,9 +120,16 @@ const wholeRows: readonly RefusalRow[] = [
   },
 ]
 
+/** LiteLLM answers 401 for a valid key that may call other models. */
+const otherModelsRow: RefusalRow = { means: 'access', code: /^(?:key|team|user|org)_model_access_denied$/ }
+
 const accountRows: readonly RefusalRow[] = [
   // OpenRouter: the account cannot pay for the requested output.
-  { means: 'credit', says: /or fewer max_tokens|can only afford/i, isOfCall: true },
+  {
+    means: 'credit',
+    says: /or fewer max_tokens|can only afford|prompt tokens limit exceeded/i,
+    isOfCall: true,
+  },
   // MiniMax has codes of its own in answers with status 200.
   { means: 'credit', at: minimax, code: /^1008$/ },
   { means: 'key', at: minimax, code: /^(?:1004|2049)$/ },
@@ -129,11 +137,11 @@ const accountRows: readonly RefusalRow[] = [
   // Codes of OpenAI and compatible providers, Moonshot, DashScope, Zhipu, Anthropic and Together.
   {
     means: 'credit',
-    code: /^(?:insufficient_(?:user_)?quota|pre_consume_token_quota_failed|billing_not_active|billing_(?:hard_)?limit_reached|spend_limit_exceeded|credit_balance_exhausted|(?:organization|project)_(?:spend|usage)_limit_exceeded|exceeded_current_quota_error|insufficient_(?:balance|credits?|funds)|billing_error|payment_required|credit_limit(?:_exceeded)?|Arrearage|1113)$/i,
+    code: /^(?:insufficient_(?:user_)?quota|pre_consume_token_quota_failed|billing_not_active|billing_(?:hard_)?limit_reached|spend_limit_exceeded|credit_balance_exhausted|(?:organization|project)_(?:spend|usage)_limit_exceeded|exceeded_current_quota_error|insufficient_(?:balance|credits?|funds)|billing_error|payment_required|credit_limit(?:_exceeded)?|Arrearage|AccountOverdueError|1113)$/i,
   },
   {
     means: 'credit',
-    says: /credit balance is too low|insufficient (?:account )?balance|insufficient (?:credits?|funds)|out of credits?|used all available credits|monthly spend(?:ing)? limit|(?:doesn't|does not) have any credits|more credits|credit limit exceeded|account is not active.{0,40}billing|(?:enable|activate|set up) billing|billing (?:is|has been) (?:disabled|not (?:enabled|active))|余额不足|额度不足|欠费|overdue (?:payment|balance)|in good standing|failure to pay|past invoices|invalid_payment_instrument|valid payment instrument/i,
+    says: /credit balance is too low|insufficient (?:account )?balance|balance is insufficient|payment method or top up|insufficient (?:credits?|funds)|out of credits?|used all available credits|monthly spend(?:ing)? limit|(?:doesn't|does not) have any credits|more credits|credit limit exceeded|account is not active.{0,40}billing|(?:enable|activate|set up) billing|billing (?:is|has been) (?:disabled|not (?:enabled|active))|余额不足|额度不足|欠费|overdue (?:payment|balance)|in good standing|failure to pay|past invoices|invalid_payment_instrument|valid payment instrument/i,
   },
   // Google uses these words for limits per minute too; its codes have rows above.
   { means: 'credit', says: /exceeded your current quota.{0,40}billing details/i },
@@ -152,11 +160,11 @@ const accountRows: readonly RefusalRow[] = [
   // Status 403 alone is not enough in these rows: OpenRouter's moderation uses it too.
   {
     means: 'access',
-    code: /^(?:permission_error|permission-denied|PERMISSION_DENIED|SERVICE_DISABLED|AccessDeniedException|unsupported_country_region_territory|access_denied|AccessDenied(?:\..+)?|Model\.AccessDenied)$/,
+    code: /^(?:permission_error|permission-denied|PERMISSION_DENIED|SERVICE_DISABLED|AccessDeniedException|unsupported_country_region_territory|access_denied|AccessDenied(?:\..+)?|Model\.AccessDenied|ModelNotOpen|organization_restricted|model_terms_required)$/,
   },
   {
     means: 'access',
-    says: /location is not supported|(?:country|region).{0,40}not supported|don't have access to the model|not authorized to (?:perform|invoke)/i,
+    says: /location is not supported|(?:country|region).{0,40}not supported|don't have access to the model|not authorized to (?:perform|invoke)|must be verified to|use case details have not been submitted|matching your data policy/i,
   },
 ]
 
@@ -168,23 +176,33 @@ const modelRows: readonly RefusalRow[] = [
   {
     means: 'model',
     status: [400, 403, 404, 410, 422],
-    says: /model.{0,120}(?:not found|does not exist|doesn't exist|is not available|is not a valid|has been (?:deprecated|retired|decommissioned|shut ?down|removed)|has reached (?:the )?end of (?:its )?life|is not deployed)|(?:try pulling it|not a valid model id|no endpoints found for|no such model|unknown model|模型不存在|invalid model[:\s]|deployment .{0,80}does not exist|model '.{0,120}' is not supported by any provider|no allowed providers are available|does not work with the specified model|on-demand throughput isn.t supported)/is,
+    says: /model.{0,120}(?:not found|does not exist|doesn't exist|is not available|is not a valid|has been (?:deprecated|retired|decommissioned|shut ?down|removed)|has reached (?:the )?end of (?:its )?life|is not deployed)|(?:try pulling it|not a valid model id|no endpoints found (?:for|that support tool)|no such model|unknown model|模型不存在|invalid model[:\s]|deployment .{0,80}does not exist|model '.{0,120}' is not supported by any provider|no allowed providers are available|does not work with the specified model|on-demand throughput isn.t supported)/is,
   },
 ]
 
 const sizeRows: readonly RefusalRow[] = [
   // OpenAI (429) and Groq (413): the request alone exceeds the limit per minute.
   { means: 'too-large', says: /request too large.{0,300}(?:tokens per|\(TPM\))/is },
-  { means: 'too-long', code: /^(?:context_length_exceeded|string_above_max_length)$/ },
+  // A call id or a tool name that is too long.
+  {
+    means: 'history',
+    part: 'tools',
+    code: /^string_above_max_length$/,
+    says: /^invalid '[^']*\b(?:tool_calls|call_id|tool_call_id|id|name)\b[^']*'/i,
+  },
+  // GitHub's models use `tokens_limit_reached`.
+  { means: 'too-long', code: /^(?:context_length_exceeded|string_above_max_length|tokens_limit_reached)$/ },
+  // Claude's plans do not include long prompts.
+  { means: 'too-long', status: [400, 429], says: /required for long context requests/i },
   // Zhipu, DashScope
   { means: 'too-long', says: /prompt 超长|range of input length should be/i },
 ]
 
 const passingRows: readonly RefusalRow[] = [
-  // Groq and Cerebras: the model's call or JSON does not fit the tools or the schema.
+  // Groq, Cerebras and Bedrock: the model's call or JSON does not fit the tools or the schema.
   {
     means: 'output',
-    code: /^(?:tool_use_failed|json_validate_failed|output_parse_failed|failed_generation)$/,
+    code: /^(?:tool_use_failed|json_validate_failed|output_parse_failed|failed_generation|ModelErrorException|ModelStreamErrorException)$/,
   },
   {
     means: 'overloaded',
@@ -197,10 +215,10 @@ const passingRows: readonly RefusalRow[] = [
   },
   {
     means: 'rate',
-    code: /^(?:rate_limit_exceeded|rate_limit_error|rate_limit_reached_error|rate_limited|too_many_requests|slow_down|ThrottlingException|TooManyRequestsException|Throttling(?:\..+)?)$/,
+    code: /^(?:rate_limit_exceeded|rate_limit_error|rate_limit_reached_error|rate_limited|too_many_requests|slow_down|REQUEST_LIMIT_EXCEEDED|ThrottlingException|TooManyRequestsException|Throttling(?:\..+)?)$/,
   },
   { means: 'rate', status: [429] },
-  { means: 'rate', status: [0], says: /rate limit exceeded|too many requests/i },
+  { means: 'rate', status: [0], says: /rate limit exceeded|too many requests|qps request limit/i },
   // A firewall or a proxy of a company sends these statuses too.
   { means: 'access', status: [403, 407, 451] },
 ]
@@ -213,6 +231,7 @@ const passingRows: readonly RefusalRow[] = [
  */
 export const refusalRows: readonly RefusalRow[] = [
   ...wholeRows,
+  otherModelsRow,
   ...quotaRows,
   ...passingRows.filter(({ means }) => means === 'output'),
   ...historyRows.filter(({ part }) => part === 'content'),
