@@ -157,4 +157,32 @@ export const nativeStreams: readonly NativeOddity[] = [
       .replace(/\n\n$/, '}\n\n'),
     plain,
   ),
+  claude(
+    'a delta comes behind the stop of the message',
+    'invented: a proxy that delivers two events in the wrong order',
+    start() + text(0, 'Hello') + ended('end_turn') + stop + delta(0, { type: 'text_delta', text: '?' }),
+    plain,
+  ),
+  google(
+    'the arguments come in pieces and the last piece of the call is empty',
+    'cloud.google.com, Vertex AI, streaming arguments of function calls',
+    gem([{ content: { role: 'model', parts: [{ functionCall: { name: 'look', willContinue: true } }] } }]) +
+      gem([
+        {
+          content: {
+            role: 'model',
+            parts: [
+              {
+                functionCall: {
+                  partialArgs: [{ jsonPath: '$.at', stringValue: 'a', willContinue: true }],
+                  willContinue: true,
+                },
+              },
+            ],
+          },
+        },
+      ]) +
+      said([{ functionCall: {} }]),
+    one,
+  ),
 ]

@@ -5,6 +5,7 @@ import { errorOddities } from './rows/errors.ts'
 import { framingOddities } from './rows/framing.ts'
 import { furtherOddities } from './rows/further.ts'
 import { inventedOddities } from './rows/invented.ts'
+import { leftoverOddities } from './rows/leftovers.ts'
 import { misplacedOddities } from './rows/misplaced.ts'
 import { reportedAnswers } from './rows/reported-answers.ts'
 import { reportedCalls } from './rows/reported-calls.ts'
@@ -34,4 +35,5 @@ export const oddities: readonly Oddity[] = [
   ...repeatingOddities,
   ...inventedOddities,
   ...shapeOddities,
+  ...leftoverOddities,
 ]

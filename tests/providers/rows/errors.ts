@@ -128,4 +128,15 @@ export const errorOddities: readonly Oddity[] = [
     wire: hello + chunk({ content: ' there' }) + data({ error: { message: 'Internal server error' } }),
     normal: { problem: 'upstream-failed', says: 'Internal server error' },
   },
+  {
+    what: 'an error names its type as AWS does',
+    source: 'docs.aws.amazon.com, JSON protocol: __type and x-amzn-ErrorType',
+    wire: JSON.stringify({
+      __type: 'ThrottlingException',
+      message: 'Rate exceeded',
+      'x-amzn-RequestId': 'r',
+    }),
+    normal: { problem: 'upstream-failed', says: 'Rate exceeded', agentCode: 'rate-limited' },
+    openAiClient: 'an error',
+  },
 ]

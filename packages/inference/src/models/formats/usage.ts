@@ -116,8 +116,21 @@ export function inChatNames(usage: Members): Members {
     if (other === undefined) continue
     named ??= { ...usage }
     named[name] = usage[other]
+    if (other === 'input_tokens') Object.assign(named, withAnthropicCache(usage))
   }
   return named ?? usage
+}
+
+/** Anthropic reports cached tokens beside the prompt; gateways pass its usage on in chat completions. */
+function withAnthropicCache(usage: Members): Members {
+  const cached = countIn(usage['cache_read_input_tokens']) ?? 0
+  const written = countIn(usage['cache_creation_input_tokens']) ?? 0
+  const prompt = countIn(usage['input_tokens'])
+  if (prompt === null || cached + written === 0) return {}
+  return {
+    prompt_tokens: prompt + cached + written,
+    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
+  }
 }
 
 /**

@@ -28,7 +28,7 @@ const encodingsMax = 3
  * Pure.
  */
 export function settleArguments(pieces: readonly string[]): readonly string[] {
-  const joined = wellFormedJson(pieces.join(''))
+  const joined = wellFormedJson(pieces.join('').replace(nothingFirst, ''))
   const plain = objectIn(joined)
   if (plain !== null) return [wrappedIn(plain) ?? plain]
   const last = wellFormedJson(pieces.at(-1) ?? '')
@@ -47,7 +47,9 @@ export function settleArguments(pieces: readonly string[]): readonly string[] {
 }
 
 /** How servers and templates print that a call has no arguments; PHP prints an empty object as a list. */
-const nothings: ReadonlySet<string> = new Set(['', 'null', '[]', 'None', 'undefined'])
+const nothings: ReadonlySet<string> = new Set(['', '""', 'null', '[]', 'None', 'undefined'])
+/** An empty value that a router has put before the arguments. */
+const nothingFirst = /^\s*(?:null|None|undefined|"")\s*(?=\{)/
 /** Whether a piece of arguments prints an empty value. Pure. */
 export function isNothing(piece: string): boolean {
   return nothings.has(piece.trim())

@@ -6,7 +6,8 @@ import type { CallPiece } from './collect-calls.ts'
 /** Returns the pieces of calls: in a whole message each entry is a call; in a stream the pieces name their call. */
 export function piecesIn(message: WireSaid, isWhole: boolean): readonly CallPiece[] {
   const inContent = message.content.flatMap(({ call }) => call ?? [])
-  const pieces = [...message.tool_calls, ...inContent].map((call, position) =>
+  const made = message.tool_calls.filter((call) => !isOfProvider(call))
+  const pieces = [...made, ...inContent].map((call, position) =>
     pieceOf(call, isWhole || inContent.length > 0 ? position : null),
   )
   const legacy = message.function_call
@@ -30,6 +31,18 @@ export const callTypes: readonly unknown[] = [
 export function callIn(value: unknown): CallPiece | null {
   const call = wireCallOf(value)
   return call === null ? null : pieceOf(call, null)
+}
+
+/** Whether an entry reports a tool that ran at the provider: it has a type of its own and members of that type alone. */
+function isOfProvider(call: WireCall): boolean {
+  const type = call['type']
+  if (typeof type !== 'string' || type === '' || type === 'custom' || callTypes.includes(type)) return false
+  const { name, arguments: written } = pieceOf(call, null)
+  return (
+    name === '' &&
+    written === '' &&
+    Object.keys(call).some((member) => /^(?:web_|code_|file_|search)/.test(member))
+  )
 }
 
 function pieceOf(call: WireCall, position: number | null): CallPiece {

@@ -34,7 +34,7 @@ const errorObjectNames = ['detail', 'failure'] as const
 const nestedMax = 4
 /** Matches the members that an object may have besides its message if the object is nothing but an error. */
 const besideMessage =
-  /^(?:success|status|ok|code|type|data|errorType|stackTrace|time|timestamp|path|(?:request|trace)_?id)$/i
+  /^(?:success|status|ok|code|(?:__)?type|data|errorType|stackTrace|time|timestamp|path|(?:request|trace)_?id|x-amzn-\w+)$/i
 
 /**
  * Returns the error that an answer with status 200, or an event of its stream, contains; null without an error.
@@ -75,8 +75,8 @@ function errorIn(value: Readonly<Record<string, unknown>>): unknown {
   if (holder !== undefined) return value[holder]
   if (value['success'] === false || value['ok'] === false) return value
   const hasWords = messageIn(value) !== ''
-  const hasCode = ['code', 'status', 'status_code', 'statusCode', 'error_code', 'detail'].some((name) =>
-    isFilledError(value[name]),
+  const hasCode = ['code', 'status', 'status_code', 'statusCode', 'error_code', 'errorCode', 'detail'].some(
+    (name) => isFilledError(value[name]),
   )
   return hasWords && (hasCode || isOnlyError(value)) ? value : null
 }

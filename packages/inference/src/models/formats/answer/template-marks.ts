@@ -16,8 +16,17 @@ const thinkingPairs: readonly (readonly [opening: string, closing: string])[] = 
   ['<longcat_think>', '</longcat_think>'],
 ]
 
-/** Marks that some models write between thinking and words. */
-const beginnings = ['<|START_RESPONSE|>', '<|START_TEXT|>', '<|begin_of_solution|>']
+/** Marks that some models write before their words, or between thinking and words. */
+const beginnings = [
+  '<|START_RESPONSE|>',
+  '<|START_TEXT|>',
+  '<|begin_of_solution|>',
+  '<|begin_of_box|>',
+  '<|im_start|>assistant',
+  '<|start_header_id|>assistant<|end_header_id|>',
+  '<|assistant|>',
+  '<start_of_turn>model',
+]
 
 /** Marks that end a turn. */
 const ends = [
@@ -36,6 +45,10 @@ const ends = [
   '<end_of_turn>',
   '<turn|>',
   '<|end_of_solution|>',
+  '<|end_of_box|>',
+  '<|im:end|>',
+  '[|endofturn|]',
+  '<｜User｜>',
   '<|fim_pad|>',
   '<|user|>',
   '<|observation|>',
@@ -55,7 +68,7 @@ export const thinkingMark = new RegExp(
   `(?<opening>${escaped(openings)})|(?<closing>${escaped(closings)})`,
   'gi',
 )
-export const wordsBegin = new RegExp(String.raw`^\s*(?:${escaped(beginnings)})`)
+export const wordsBegin = new RegExp(String.raw`^\s*(?:${escaped(beginnings)})\n*`)
 const endRun = new RegExp(String.raw`(?:(?:${escaped(ends)})\s*)+$`)
 const endRunOfSequences = new RegExp(String.raw`(?:(?:${escaped([...ends, sequenceEnd])})\s*)+$`)
 /** The number of characters at the end of a text that are searched for end marks. */
@@ -69,6 +82,11 @@ export function openingAt(text: string): { readonly tag: string; readonly closin
   for (const [tag, closing] of closingByOpening)
     if (word.startsWith(tag)) return { tag: text.slice(0, tag.length), closing }
   return openings.some((tag) => tag.toLowerCase().startsWith(word)) ? 'maybe' : null
+}
+
+/** Whether a text is the first part of a mark before the words, so that more of it must come first. Pure. */
+export function mayBegin(text: string): boolean {
+  return text !== '' && beginnings.some((mark) => mark.startsWith(text))
 }
 
 export function closingOf(opening: string): string {

@@ -2,6 +2,7 @@ import { createHarmonyChannels, mayBeHarmony } from './harmony-channels.ts'
 import {
   closingAt,
   closingOf,
+  mayBegin,
   mayHaveMark,
   openEndChars,
   openingAt,
@@ -127,19 +128,21 @@ export function createThinkingTags(firstHeldChars = 0) {
   }
 
   function begin(buffer: string): string | null {
-    const word = buffer.trimStart()
+    const bare = buffer.trimStart()
+    const word = bare.replace(wordsBegin, '')
     if (mayBeHarmony(word) === 'yes') {
       channels = createHarmonyChannels()
       return word
     }
     const tag = openingAt(word)
-    if (word === '' || tag === 'maybe' || mayBeHarmony(word) === 'maybe') {
+    if (word === '' || tag === 'maybe' || mayBeHarmony(word) === 'maybe' || mayBegin(bare)) {
       held = buffer
       return null
     }
     phase = tag === null ? 'words' : 'thinking'
     closing = tag?.closing ?? ''
-    return tag === null ? buffer : word.slice(tag.tag.length)
+    if (tag !== null) return word.slice(tag.tag.length)
+    return word === bare ? buffer : word
   }
 
   return {

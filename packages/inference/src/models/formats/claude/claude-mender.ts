@@ -49,7 +49,8 @@ export interface ClaudeMender {
  * - blocks and deltas in the forms of other APIs are read (`claude-blocks.ts`), and blocks in the start of the message
  *   where no others come;
  * - the reason may have another name or form, or be beside the delta or in the last event;
- * - a stream that ends with `message_stop` or `[DONE]` but without a reason ends as `end_turn` or `tool_use`.
+ * - a stream that ends with `message_stop` or `[DONE]` but without a reason ends as `end_turn` or `tool_use`;
+ * - content behind `message_stop` is dropped.
  *
  * A stream without a reason and without such an end stays incomplete. Create one per stream.
  */
@@ -189,9 +190,9 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
       case 'message_start':
         return hasBegun ? again(membersOf(event['message'])) : first(event)
       case 'content_block_start':
-        return start(event)
+        return isOver ? [] : start(event)
       case 'content_block_delta':
-        return delta(event)
+        return isOver ? [] : delta(event)
       case 'content_block_stop':
         return sameOr(event, close(event['index']))
       case 'message_delta':
