@@ -9,6 +9,8 @@ const mentionsMax = 100
 const channelsMax = 2000
 /** Discord currently puts one message into a forward. */
 const snapshotsMax = 10
+/** The maximum number of cards in one Discord message. */
+const embedsMax = 10
 
 /** A 64-bit id whose upper 42 bits are milliseconds. A later id is greater. */
 export const snowflake = z.string().regex(/^[1-9]\d{4,19}$/)
@@ -78,6 +80,11 @@ export const messageSchema = z.looseObject({
       message: z.looseObject({
         content: wireText(textMaxChars),
         attachments: wireList(attachmentSchema, attachmentsMax),
+        /** The cards that programs write in place of text. */
+        embeds: wireList(
+          z.looseObject({ title: wireText(textMaxChars), description: wireText(textMaxChars) }),
+          embedsMax,
+        ),
       }),
     }),
     snapshotsMax,

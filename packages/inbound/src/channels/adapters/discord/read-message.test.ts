@@ -117,6 +117,15 @@ test("Discord: a forward keeps the text of others apart from the sender's own te
   })
 })
 
+test('Discord: a forwarded message of a program is read by its cards', () => {
+  const embeds = [{ title: 'Build failed', description: 'Step 3' }]
+  const fields = {
+    content: '',
+    message_snapshots: [{ message: { type: 0, content: '', attachments: [], embeds } }],
+  }
+  expect(read(fields, true)).toMatchObject({ text: '', forwarded: { text: 'Build failed\nStep 3' } })
+})
+
 test("Discord: a reply is the sender's own text, whatever it replies to", () => {
   const referenced = { author: { id: ourUserId }, content: '/stop' }
   const message = read({ type: 19, content: 'look', referenced_message: referenced })

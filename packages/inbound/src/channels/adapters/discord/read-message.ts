@@ -43,9 +43,15 @@ export function readMessage(message: DiscordMessage, around: MessageSurroundings
 function forwardedIn({ message_snapshots: snapshots }: DiscordMessage): Pick<ReceivedMessage, 'forwarded'> {
   if (snapshots.length === 0) return {}
   const copies = snapshots.map(({ message }) => message)
-  const text = cutText(copies.map(({ content }) => content).join('\n\n'), textMaxChars)
+  const text = cutText(copies.map(textOf).join('\n\n'), textMaxChars)
   const attachments = copies.flatMap((copy) => copy.attachments.map(receivedAttachment))
   return { forwarded: { text, by: '', attachments } }
+}
+
+/** Returns the text of a forwarded message, or that of its cards if it has none, as in messages of programs. */
+function textOf({ content, embeds }: DiscordMessage['message_snapshots'][number]['message']): string {
+  const cards = embeds.flatMap(({ title, description }) => [title, description])
+  return content === '' ? cards.filter((part) => part !== '').join('\n') : content
 }
 
 function withoutMention(text: string, ourUserId: string): string {

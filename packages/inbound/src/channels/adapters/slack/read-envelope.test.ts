@@ -112,6 +112,13 @@ describe('text of other authors in Slack', () => {
     expect(bare).toMatchObject({ text: '', shared: { text: '/stop & go' } })
   })
 
+  test('Slack: a file that another person uploaded is not of the sender', () => {
+    const mine = { id: 'F2A', name: 'mine.ogg', user: 'U1A', subtype: 'slack_audio' }
+    const hers = { id: 'F3A', name: 'hers.ogg', user: 'UEVE', subtype: 'slack_audio' }
+    const said = readEnvelope('events_api', message({ subtype: 'file_share', files: [mine, hers] }), self)
+    expect(said).toMatchObject({ files: [{ id: 'F2A' }], shared: { text: '', files: [{ id: 'F3A' }] } })
+  })
+
   test.each([
     { is_share: true, is_msg_unfurl: null },
     { is_share: null, is_msg_unfurl: true },

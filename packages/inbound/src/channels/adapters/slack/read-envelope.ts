@@ -95,7 +95,7 @@ function readMessage(body: unknown, self: SlackSelf): SlackSaid | null {
     text: withoutPrefix(plainText(event.text, self.userId), self),
     pressed: null,
     isForUs: isPrivate || isMention,
-    files: event.files,
+    files: event.files.filter((file) => !isOfOther(file, event)),
     shared: sharedIn(event, self.userId),
   }
 }
@@ -111,14 +111,23 @@ function withoutPrefix(text: string, { command }: SlackSelf): string {
   return `/${argument === '' ? 'help' : argument}`
 }
 
-/** Returns the messages that the sender shared, which are attachments of an event; its text is the sender's own. */
-function sharedIn({ attachments }: SlackMessageEvent, ourUserId: string): SlackShared | null {
-  const shared = attachments.filter((one) => one.is_share === true || one.is_msg_unfurl === true)
-  if (shared.length === 0) return null
+/** Whether another person uploaded the file that the sender shares: its content, such as a voice note, is theirs. */
+function isOfOther({ user }: SlackFile, event: SlackMessageEvent): boolean {
+  return user != null && user !== event.user
+}
+
+/**
+ * Returns the messages and files of others that the sender shared. Messages are attachments of an event; its text is
+ * the sender's own.
+ */
+function sharedIn(event: SlackMessageEvent, ourUserId: string): SlackShared | null {
+  const shared = event.attachments.filter((one) => one.is_share === true || one.is_msg_unfurl === true)
+  const files = event.files.filter((file) => isOfOther(file, event))
+  if (shared.length + files.length === 0) return null
   return {
     text: shared.map(({ text, fallback }) => plainText(text || fallback, ourUserId)).join('\n\n'),
     by: [...new Set(shared.map(({ author_name: name }) => name))].join(', '),
-    files: shared.flatMap(({ files }) => files),
+    files: [...shared.flatMap((one) => one.files), ...files],
   }
 }
 

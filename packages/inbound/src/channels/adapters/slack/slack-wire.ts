@@ -17,6 +17,8 @@ export const slackFileSchema = z.looseObject({
   mimetype: wireText(nameMaxChars),
   subtype: wireText(nameMaxChars),
   size: z.number().int().nonnegative().nullish(),
+  /** Who uploaded the file. */
+  user: id.nullish().catch(null),
   url_private_download: wireText(2000),
   url_private: wireText(2000),
 })
