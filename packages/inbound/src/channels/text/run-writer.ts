@@ -63,11 +63,16 @@ export function createRunWriter(keepsLinks: boolean): RunWriter {
     })
   }
 
-  /** Writes the address after the label, unless the label is the address. */
-  function writeAddress(address: string, label: string): void {
+  /**
+   * Writes the address after the label, unless the label is the address. With a link, the address is written as it
+   * is: a separator in it would break it.
+   */
+  function writeAddress(address: string, label: string, to: RunLink | null = null): void {
     if (label.trim() === address || addedChars + address.length > addedCharsMax) return
     addedChars += address.length
-    write(label === '' ? address : ` (${address})`, unmarked)
+    if (label !== '') write(' (', unmarked)
+    write(address, to === null ? unmarked : { ...unmarked, code: false, link: to })
+    if (label !== '') write(')', unmarked)
   }
 
   function restyle(index: number, own: Partial<RunStyle>): void {
@@ -91,7 +96,10 @@ export function createRunWriter(keepsLinks: boolean): RunWriter {
       return
     }
     const isBare = isWritten || label === verdict.href
-    if (!keepsLinks && !isBare) return writeAddress(verdict.href, label)
+    if (!keepsLinks && !isBare) {
+      const written = fitsBare.test(verdict.href) ? verdict.href : null
+      return writeAddress(verdict.href, label, written === null ? null : { href: verdict.href, written })
+    }
     if (addedChars + verdict.href.length > addedCharsMax) return
     addedChars += verdict.href.length
     const marked: RunLink = { href: verdict.href, written: isBare && fitsBare.test(label) ? label : null }

@@ -407,6 +407,9 @@ describe('hostile markup', () => {
     expect(of('[x](javascript:alert(1)) [y](data:text/html,z) [z](tg://resolve?domain=q)')).toBe('x y z')
     expect(of('[mail](mailto:a@b.example) [file](docs/a.md)')).toBe('mail (a@b.example) file (docs/a.md)')
     expect(pieces('whatsapp', '[docs](https://example.com/)')[0]).toBe('docs (https://example.com/)')
+    // A separator beside an underscore would break the address.
+    const address = 'https://example.com/~ann/_next/Foo_(bar)'
+    expect(pieces('whatsapp', `[docs](${address})`)).toEqual([`docs (${address})`])
   })
 
   test('a reference that is used a thousand times does not enlarge the answer a thousand times', () => {
