@@ -47,6 +47,15 @@ export function createEntryRules(): EntryRules {
     return null
   }
 
+  /** Folders without an entry of their own are created by the entries in them, so no link or file can replace them. */
+  function seeParents(name: string): void {
+    for (let at = name.lastIndexOf('/'); at > 0; at = name.lastIndexOf('/', at - 1)) {
+      const parent = name.slice(0, at)
+      if (kindOf(parent) === 'folder') return
+      seen.set(keyOf(parent), 'folder')
+    }
+  }
+
   function whyNot(entry: TarEntry, name: string): string | null {
     const before = kindOf(name)
     const isAgain = before !== undefined && !(before === 'folder' && entry.kind === 'folder')
@@ -86,6 +95,7 @@ export function createEntryRules(): EntryRules {
           ? 'link'
           : 'file'
     seen.set(keyOf(name), kind)
+    seeParents(name)
     return { ok: true, name }
   }
 }

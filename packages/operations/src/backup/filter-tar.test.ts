@@ -166,6 +166,20 @@ describe('the data of an agent', () => {
     },
   )
 
+  test.each([
+    ['a symbolic link', { kind: '2', link: '/etc' }],
+    ['a file', {}],
+  ])(
+    'the data of an agent keeps a folder without an entry of its own, where %s of its name comes later',
+    (_what, of) => {
+      const { skipped } = filtered([tarEntry('a/b/c'), tarEntry('a', of), tarEntry('a/b', of), tarEnd]).data
+      expect(skipped).toEqual({
+        count: 2,
+        first: ['a', 'a/b'].map((name) => ({ name, why: 'a second entry of the same name' })),
+      })
+    },
+  )
+
   test('the data of an agent keeps values of global records, and passes over long ones that it does not use', () => {
     const { archive, data } = filtered([
       pax('comment', 'c'.repeat(300_000), 'g'),

@@ -29,6 +29,18 @@ test('a full disk is reported with the folder, its file system and the free spac
   })
 })
 
+test('a disk that became read-only is reported with the folder, and a failed read is not of that disk', async () => {
+  const at = (syscall: string, code: string) =>
+    Object.assign(new Error(`${code}: bad, ${syscall}`), { code, syscall })
+  expect(await namingDisk(at('open', 'EROFS'), { folder: tmpdir(), repair: '' })).toMatchObject({
+    code: 'storage-failing',
+    detail: expect.stringContaining(`the disk of ${tmpdir()} cannot be written: EROFS`),
+    repair: expect.stringContaining(tmpdir()),
+  })
+  const read = at('read', 'EIO')
+  expect(await namingDisk(read, { folder: tmpdir(), repair: '' })).toBe(read)
+})
+
 test('other errors are unchanged', async () => {
   const error = Object.assign(new Error('no'), { code: 'EACCES' })
   expect(await namingDisk(error, { folder: '/', repair: '' })).toBe(error)

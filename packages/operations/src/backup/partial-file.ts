@@ -22,7 +22,8 @@ export async function openPartial(paths: DataPaths, file: string, pid: number): 
   const folder = await mkdtemp(join(paths.runtimeFolder, cutPrefix))
   const path = join(dirname(file), `.${basename(file)}.${pid}.partial`)
   const remove = async (): Promise<void> => {
-    await rm(path, { force: true })
+    // A disk that became read-only keeps the file; the snapshot is removed all the same.
+    await rm(path, { force: true }).catch(() => {})
     await rm(folder, { recursive: true, force: true })
   }
   try {

@@ -47,7 +47,8 @@ export async function writeArchive(archive: AsyncIterable<Buffer>, target: Archi
       await file.close()
     }
   } catch (error) {
-    await rm(path, { force: true })
+    // On a disk that became read-only the file cannot be removed; the reason is the error that came first.
+    await rm(path, { force: true }).catch(() => {})
     throw await namingDisk(error, disk)
   }
 }
