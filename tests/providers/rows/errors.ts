@@ -139,4 +139,25 @@ export const errorOddities: readonly Oddity[] = [
     normal: { problem: 'upstream-failed', says: 'Rate exceeded', agentCode: 'rate-limited' },
     openAiClient: 'an error',
   },
+  ...(
+    [
+      ['has all members and none is filled', { message: '', type: '', param: '', code: null }],
+      ['has a code and words of success', { code: 200, message: 'success' }],
+      ['is the text success', 'success'],
+    ] as const
+  ).map(([form, error]) => ({
+    what: `an error beside an answer ${form}`,
+    source: 'gateways that print an error object in each answer',
+    wire: data({ choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: 'stop' }], error }) + done,
+    normal: { text: 'Hello', end: 'stop' as const },
+  })),
+  {
+    what: 'a history is rejected by a code in base_resp',
+    source: 'platform.minimax.io, error code 2013 with status 200',
+    wire: JSON.stringify({
+      base_resp: { status_code: 2013, status_msg: "invalid params, tool result's tool id not found" },
+    }),
+    normal: { problem: 'upstream-failed', says: 'not found', agentCode: 'history-refused' },
+    openAiClient: 'an error',
+  },
 ]

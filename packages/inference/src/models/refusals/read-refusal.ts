@@ -67,10 +67,18 @@ function factsOf(body: Fields, of: RefusalSource, codes: Set<string>): RefusalFa
   collect(body, { codes, read, depth: 0 })
   const message = read.messages.join(': ').slice(0, messageMaxChars)
   const retryAfterMs = read.retryAfterMs ?? retryAfterInWords(message, of.repliedAt)
-  const status = of.status === 200 ? read.told : of.status
+  const status = of.status === 200 ? read.told || statusByCode(codes) : of.status
   const { provider, host } = of
   const isFromApi = codes.size > 0 || message !== ''
   return { status, provider, host, codes: [...codes].slice(0, codesMax), message, isFromApi, retryAfterMs }
+}
+
+/** Codes that reject the request, for errors in answers that name no status; 2013 is MiniMax's. */
+const rejecting =
+  /^(?:invalid_request_error|bad_request_error|BadRequestError|INVALID_ARGUMENT|ValidationException|2013)$/
+
+function statusByCode(codes: ReadonlySet<string>): number {
+  return [...codes].some((code) => rejecting.test(code)) ? 400 : 0
 }
 
 interface Reading {

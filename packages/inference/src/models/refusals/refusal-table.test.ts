@@ -274,6 +274,8 @@ bedrock | 404 | access | {"message":"Model use case details have not been submit
 anthropic | 429 | too-long | {"type":"error","error":{"type":"rate_limit_error","message":"Extra usage is required for long context requests."}}
 openai | 400 | access | {"error":{"message":"Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization.","type":"invalid_request_error","param":"stream","code":"unsupported_value"}}
 groq | 400 | access | {"error":{"message":"The model ´x´ requires terms acceptance. Please have the org admin accept the terms at https://console.groq.com/playground?model=x","type":"invalid_request_error","code":"model_terms_required"}}
+zhipu | 200 | rate | {"error":{"code":"1302","message":"您的账户已达到速率限制"}}
+minimax | 200 | history/tools | {"base_resp":{"status_code":2013,"status_msg":"invalid params, tool result's tool id not found"}}
 `
 
 interface Sample {

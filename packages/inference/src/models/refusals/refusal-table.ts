@@ -44,6 +44,7 @@ export interface RefusalRow {
 
 const dashscope = /dashscope|aliyuncs|alibaba|bailian/i
 const minimax = /minimax/i
+const zhipu = /zhipu|bigmodel|z\.ai|glm/i
 /** Google's code for every quota, per minute or per day. */
 const googleExhausted = /^RESOURCE_EXHAUSTED$/
 const callErrors = [400, 401, 403, 404, 409, 410, 412, 413, 422] as const
@@ -217,6 +218,7 @@ const passingRows: readonly RefusalRow[] = [
     means: 'rate',
     code: /^(?:rate_limit_exceeded|rate_limit_error|rate_limit_reached_error|rate_limited|too_many_requests|slow_down|REQUEST_LIMIT_EXCEEDED|ThrottlingException|TooManyRequestsException|Throttling(?:\..+)?)$/,
   },
+  { means: 'rate', at: zhipu, code: /^130[23]$/ },
   { means: 'rate', status: [429] },
   { means: 'rate', status: [0], says: /rate limit exceeded|too many requests|qps request limit/i },
   // A firewall or a proxy of a company sends these statuses too.

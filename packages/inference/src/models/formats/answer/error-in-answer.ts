@@ -94,14 +94,23 @@ function firstFilled(choices: readonly unknown[]): unknown {
 }
 
 /** What servers print for no error. */
-const noError = /^(?:null|none|undefined)?$/i
+const noError = /^(?:null|none|undefined|success|ok)?$/i
+/** Codes of an error object that mean success. */
+const noErrorCode = /^(?:0|200)$/
 
 /** Whether the value of a member named `error` is an error; servers print many values for none. Pure. */
 export function isFilledError(value: unknown): boolean {
   if (typeof value === 'string') return !noError.test(value)
   if (value === undefined || value === null || value === false || value === 0) return false
   if (Array.isArray(value)) return value.length > 0
-  return !isRecord(value) || Object.keys(value).length > 0
+  return !isRecord(value) || Object.values(value).some(isTelling)
+}
+
+/** Whether a member of an error object says that there is an error: gateways print empty objects with all members. */
+function isTelling(value: unknown): boolean {
+  if (typeof value === 'string' || typeof value === 'number')
+    return !noErrorCode.test(String(value)) && isFilledError(value)
+  return isFilledError(value)
 }
 
 /** Returns the message of an error in any form; its type and code if it has no message. Pure. */
