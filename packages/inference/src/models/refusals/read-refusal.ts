@@ -1,6 +1,6 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { readJsonQuietly } from '@flotilla/foundation/intake'
-import { durationMs, retryAfterInWords } from './retry-after.ts'
+import { durationMs, retryAfterInFields, retryAfterInWords } from './retry-after.ts'
 
 /** The contents of a refusal, independent of the provider's format. */
 export interface RefusalFacts {
@@ -64,7 +64,7 @@ export function refusalInAnswer(answer: Fields, of: RefusalSource): RefusalFacts
 
 function factsOf(body: Fields, of: RefusalSource, codes: Set<string>): RefusalFacts {
   const read = { messages: [] as string[], retryAfterMs: null as number | null, told: 0 }
-  collect(body, { codes, read, depth: 0 })
+  collect(body, { codes, read, depth: 0, repliedAt: of.repliedAt ?? null })
   const message = read.messages.join(': ').slice(0, messageMaxChars)
   const retryAfterMs = read.retryAfterMs ?? retryAfterInWords(message, of.repliedAt)
   const status = of.status === 200 ? read.told || statusByCode(codes) : of.status
@@ -85,6 +85,7 @@ interface Reading {
   readonly codes: Set<string>
   readonly read: { messages: string[]; retryAfterMs: number | null; told: number }
   readonly depth: number
+  readonly repliedAt: number | null
 }
 
 const codeFields = [
@@ -106,7 +107,7 @@ const innerNames = ['error', 'errors', 'base_resp', 'detail', 'message', 'data']
  * {Error}}`, from errors in errors, and from errors as JSON text in a message.
  */
 function collect(body: Fields, reading: Reading): void {
-  const { codes, read, depth } = reading
+  const { codes, read, depth, repliedAt } = reading
   const holders = errorsIn(body)
   for (const holder of holders) {
     for (const name of codeFields) addCode(codes, holder[name])
@@ -119,6 +120,8 @@ function collect(body: Fields, reading: Reading): void {
   const message = holders.toReversed().reduce<string | null>((found, one) => found ?? messageOf(one), null)
   if (message !== null && !read.messages.includes(message)) read.messages.push(message)
   for (const detail of holders.flatMap((one) => listIn(one['details']))) collectDetail(detail, reading)
+  const waits = holders.flatMap((one) => [one, fieldsIn(one['metadata']) ?? {}])
+  for (const one of waits) read.retryAfterMs ??= retryAfterInFields(one, repliedAt)
   const metadata = holders.map((one) => fieldsIn(one['metadata'])).find((one) => one !== null)
   if (metadata == null || depth >= nestedMax) return
   if (Array.isArray(metadata['reasons'])) addCode(codes, 'moderation')

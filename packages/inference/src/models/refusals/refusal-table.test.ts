@@ -335,6 +335,22 @@ describe('a refusal', () => {
     expect(wide.message.length).toBeLessThanOrEqual(2000)
   })
 
+  test('a rejection names its wait in a member or in quoted headers', () => {
+    const waitOf = (body: object) =>
+      readRefusal(JSON.stringify(body), {
+        status: 429,
+        provider: 'x',
+        host: '',
+        repliedAt: 1_741_305_590_000,
+      }).retryAfterMs
+    expect(waitOf(error('slow', { retry_after: 7 }))).toBe(7000)
+    expect(waitOf(error('slow', { metadata: { retry_after_seconds: '5' } }))).toBe(5000)
+    expect(waitOf({ message: 'slow', retry_after_ms: 250 })).toBe(250)
+    const headers = { 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1741305600000' }
+    expect(waitOf(error('slow', { metadata: { headers } }))).toBe(10_000)
+    expect(waitOf(error('slow', { retry_after: 'soon', metadata: { headers: 'none' } }))).toBeNull()
+  })
+
   test('a rejection with status 200 and no status in its body has no status', () => {
     expect(judgeBody(200, error('odd', { code: 'weird' })).status).toBe(0)
   })

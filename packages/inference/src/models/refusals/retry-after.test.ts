@@ -16,6 +16,12 @@ describe('how long a provider asks to wait', () => {
     ['a date without another to count from', { 'retry-after': date }, null],
     ['less than nothing', { 'retry-after': '-5' }, null],
     ['words', { 'retry-after': 'soon' }, null],
+    ['a span', { 'retry-after': '1m30s' }, 90_000],
+    [
+      'words beside the reset of a limit that is used up',
+      { 'retry-after': 'soon', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '60' },
+      60_000,
+    ],
     ['an exponent', { 'retry-after': '1e9' }, null],
     [
       'the reset of a limit that is used up',

@@ -8,7 +8,7 @@ const secondMs = 1000
 const wordsMaxChars = 2000
 
 /**
- * Returns the wait that reply headers ask for: `retry-after-ms`, else `retry-after` in seconds or as a date, else the
+ * Returns the wait that reply headers ask for: `retry-after-ms`, else `retry-after` in seconds, as a span or as a date, else the
  * reset time of an exhausted limit. A date counts from the reply's own `date`, so that two clocks are never compared.
  * Null if none is given or readable. Pure.
  */
@@ -18,7 +18,8 @@ export function retryAfterIn(header: (name: string) => string | undefined): numb
   const stated = header('retry-after')
   const seconds = numberIn(stated)
   if (seconds !== null) return bounded(seconds * secondMs)
-  if (stated !== undefined) return untilDate(dateIn(stated), header)
+  const written = stated === undefined ? null : (spanIn(stated) ?? untilDate(dateIn(stated), header))
+  if (written !== null) return written
   const waits = limits.flatMap(({ remaining, reset }) =>
     numberIn(header(remaining)) === 0 ? (resetIn(header(reset), header) ?? []) : [],
   )
@@ -113,6 +114,31 @@ function spanIn(found: string): number | null {
     ms += Number(amount) * (unitsMs[(unit ?? 's').toLowerCase()] ?? secondMs)
   }
   return bounded(ms)
+}
+
+/** Names under which providers write a wait into the body of an error, with the milliseconds of one unit. */
+const waitNames = [
+  ['retry_after_ms', 1],
+  ['retry_after_seconds', secondMs],
+  ['retry_after', secondMs],
+  ['retryAfter', secondMs],
+] as const
+
+/** Returns the wait that a member of an error, or the headers that a router quotes in it, name. Pure. */
+export function retryAfterInFields(
+  fields: Readonly<Record<string, unknown>>,
+  repliedAt: number | null = null,
+): number | null {
+  for (const [name, unitMs] of waitNames) {
+    const value = fields[name]
+    const wait = typeof value === 'number' || typeof value === 'string' ? numberIn(String(value)) : null
+    if (wait !== null) return bounded(wait * unitMs)
+  }
+  const { headers } = fields
+  if (typeof headers !== 'object' || headers === null) return null
+  const quoted = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]))
+  if (repliedAt !== null) quoted.set('date', new Date(repliedAt).toUTCString())
+  return retryAfterIn((name) => quoted.get(name))
 }
 
 /** Returns milliseconds of a Google duration such as `36s` or `0.5s`; null for anything else. Pure. */
