@@ -163,26 +163,4 @@ export const nativeStreams: readonly NativeOddity[] = [
     start() + text(0, 'Hello') + ended('end_turn') + stop + delta(0, { type: 'text_delta', text: '?' }),
     plain,
   ),
-  google(
-    'the arguments come in pieces and the last piece of the call is empty',
-    'cloud.google.com, Vertex AI, streaming arguments of function calls',
-    gem([{ content: { role: 'model', parts: [{ functionCall: { name: 'look', willContinue: true } }] } }]) +
-      gem([
-        {
-          content: {
-            role: 'model',
-            parts: [
-              {
-                functionCall: {
-                  partialArgs: [{ jsonPath: '$.at', stringValue: 'a', willContinue: true }],
-                  willContinue: true,
-                },
-              },
-            ],
-          },
-        },
-      ]) +
-      said([{ functionCall: {} }]),
-    one,
-  ),
 ]

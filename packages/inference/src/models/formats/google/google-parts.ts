@@ -75,12 +75,9 @@ function callsIn(part: Members): readonly Members[] {
   return list.filter(isRecord)
 }
 
-/**
- * Adapts a call: some gateways write the arguments as a JSON text. A call that arrives in pieces stays unchanged, also
- * its last piece, which is empty.
- */
+/** Adapts a call: some gateways write the arguments as a JSON text. A call that arrives in pieces stays unchanged. */
 function mendedCall(call: Members): Members {
-  if ('partialArgs' in call || 'willContinue' in call || Object.keys(call).length === 0) return call
+  if ('partialArgs' in call || 'willContinue' in call) return call
   const { args } = call
   const read = callIn({ ...call, args: undefined })
   return {
