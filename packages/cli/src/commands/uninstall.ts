@@ -10,7 +10,7 @@ import { meshToStop, stopMeshProcess } from '../mesh-process/stop-mesh.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 import { removeFleet, walletWarning } from './reset.ts'
 import { removeService } from './systemd.ts'
-import { removeCaches } from './remove-caches.ts'
+import { removeCaches } from '../remove-caches.ts'
 
 export function addUninstallCommand(program: Command, deps: CliDeps): void {
   program
