@@ -1,6 +1,7 @@
 import { browserAgentApi as api } from '@flotilla/protocol/browser-api'
 import { browserAgentEndpoints as endpoints } from '@flotilla/protocol/browser-endpoints'
-import { browserTools, isBrowserAction } from '@flotilla/protocol/browser-tools'
+import { isBrowserAction } from '@flotilla/protocol/browser-actions'
+import { browserTools } from '@flotilla/protocol/browser-tools'
 import type { AgentSurface } from '@flotilla/identity/http'
 import type { ActInBrowser } from './act.ts'
 

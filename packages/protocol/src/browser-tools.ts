@@ -19,11 +19,6 @@ export interface BrowserTool {
   readonly deadlineMs: number
 }
 
-/** The name by which a model calls the tool of an action. */
-export function browserToolName(action: BrowserAction): `browser_${BrowserAction}` {
-  return `browser_${action}`
-}
-
 /** The deadline of browser actions that load no page, in milliseconds. */
 const shortMs = 30_000
 /** The deadline of browser actions that may load a page, in milliseconds. */
@@ -38,9 +33,8 @@ const ref = {
 const url = (description: string) => ({ kind: 'text', description, minChars: 1, maxChars: 4096 }) as const
 
 /**
- * The actions of an agent in its browser, each with its deadline. One table for the tools that models are offered,
- * their page in the documentation, and the permission record's `browser_actions`. The mesh authorizes each call
- * anyway.
+ * The actions of an agent in its browser, each with its deadline. One table for the tools that models are offered
+ * and for their page in the documentation. The mesh authorizes each call anyway.
  */
 export const browserTools: Readonly<Record<BrowserAction, BrowserTool>> = {
   navigate: {
@@ -230,11 +224,4 @@ export const browserTools: Readonly<Record<BrowserAction, BrowserTool>> = {
     parameters: {},
     deadlineMs: longMs,
   },
-}
-
-/** Action names that the permission record accepts, in the order of the table. */
-export const browserActionNames = Object.keys(browserTools) as readonly BrowserAction[]
-
-export function isBrowserAction(name: string): name is BrowserAction {
-  return Object.hasOwn(browserTools, name)
 }

@@ -1,6 +1,6 @@
 import { isJsonObject } from './is-json-object.ts'
 import * as z from 'zod/mini'
-import { browserActionNames, isBrowserAction } from './browser-tools.ts'
+import { browserActionNames, isBrowserAction } from './browser-actions.ts'
 import { operatorAgentId } from './ids.ts'
 import { isolationRungSchema } from './isolation.ts'
 

@@ -1,4 +1,4 @@
-import { browserActionNames, browserToolName } from './browser-tools.ts'
+import { browserActionNames, browserToolName } from './browser-actions.ts'
 import { finderNames } from './findable-tools.ts'
 import type { OperatorToolName } from './operator-tools.ts'
 

@@ -1,5 +1,5 @@
 import type { BrowserAction } from './browser-service-api.ts'
-import { browserActionNames, browserToolName } from './browser-tools.ts'
+import { browserActionNames, browserToolName } from './browser-actions.ts'
 
 /** What a permission record must allow for a tool to be useful: an API, a browser action, or `field` and `flag`. */
 export type ToolNeed =

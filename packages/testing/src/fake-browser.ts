@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
-import { isBrowserAction } from '@flotilla/protocol/browser-tools'
+import { isBrowserAction } from '@flotilla/protocol/browser-actions'
 import { captchaAnswerSchema } from '@flotilla/protocol/browser-service-api'
 import type {
   BrowserAction,

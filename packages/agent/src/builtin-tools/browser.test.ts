@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
-import { browserActionNames } from '@flotilla/protocol/browser-tools'
+import { browserActionNames } from '@flotilla/protocol/browser-actions'
 import type { RunMeshCall } from '../mesh/run-mesh.ts'
 import { browserTools } from './browser.ts'
 

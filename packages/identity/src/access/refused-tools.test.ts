@@ -1,4 +1,4 @@
-import { browserActionNames, browserToolName } from '@flotilla/protocol/browser-tools'
+import { browserActionNames, browserToolName } from '@flotilla/protocol/browser-actions'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { toolNeeds } from '@flotilla/protocol/tool-needs'

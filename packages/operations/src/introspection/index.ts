@@ -1,5 +1,5 @@
 import { agentIdSchema, runIdSchema, taskIdSchema } from '@flotilla/protocol/ids'
-import { browserActionNames, browserToolName } from '@flotilla/protocol/browser-tools'
+import { browserActionNames, browserToolName } from '@flotilla/protocol/browser-actions'
 import { Problem } from '@flotilla/protocol/problem'
 import { keptApi, keptEndpoints } from '@flotilla/protocol/kept-api'
 import { toolApi as api, toolEndpoints as endpoints } from '@flotilla/protocol/tool-api'
