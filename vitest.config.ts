@@ -93,7 +93,8 @@ export default defineConfig({
           exclude: [...longFlows],
         },
       },
-      { test: { ...flows, name: 'flows-long', include: [...longFlows] } },
+      // Files in one process are among these and use a whole processor, so fewer files run at once.
+      { test: { ...flows, name: 'flows-long', include: [...longFlows], maxWorkers: 4 } },
       {
         test: {
           ...pages,
