@@ -26,13 +26,15 @@ function pathsIn(text: string): readonly string[] {
 }
 
 /**
- * True for folders of a fleet's home or of an agent's data with the same names, and for a protocol of
- * OpenTelemetry.
+ * True for folders of a fleet's home or of an agent's data with the same names, for what tests write into `reports`, and
+ * for a protocol of OpenTelemetry.
  */
 function isOfHome(path: string): boolean {
   return (
     path === 'http/protobuf' ||
-    /^(?:config|data|projects|workspace|learnings|memory|skills|browser|app|images\/sha256)\b/.test(path)
+    /^(?:reports|config|data|projects|workspace|learnings|memory|skills|browser|app|images\/sha256)\b/.test(
+      path,
+    )
   )
 }
 
