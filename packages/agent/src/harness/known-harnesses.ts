@@ -38,7 +38,7 @@ const knownHarnesses: Readonly<Record<HarnessName, (of: Surroundings) => Harness
         'model_providers.flotilla.base_url': openAiUrl,
         'model_providers.flotilla.env_key': 'OPENAI_API_KEY',
         'model_providers.flotilla.wire_api': 'responses',
-        // With its own 4 it gives up after 20 s, and a mesh that starts again on a busy machine takes longer.
+        // With its own 4 a run failed whose mesh took 41 s to start again on a busy machine.
         'model_providers.flotilla.request_max_retries': 8,
         sandbox_mode: 'danger-full-access',
         approval_policy: 'untrusted',

@@ -10,7 +10,7 @@ import { FormField } from '../../design/form-field.tsx'
 import { Badge, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { Table } from '../../design/table.tsx'
 import { formatActor } from '@flotilla/protocol/format-actor'
-import { watchWords } from './watch-words.ts'
+import { watchDeliveryLabels } from './watch-delivery-labels.ts'
 
 const stale = ['blackboardWatchList'] as const
 
@@ -59,7 +59,7 @@ function Watch({ watch }: { readonly watch: BlackboardWatchView }) {
     <tr>
       <td className="mono">{pattern}</td>
       <td data-label="Agent">{agent}</td>
-      <td data-label="Notified by">{watchWords[tell]}</td>
+      <td data-label="Notified by">{watchDeliveryLabels[tell]}</td>
       <td className="muted" data-label="Created by">
         {formatActor(watch.created_by)}
       </td>
@@ -121,7 +121,7 @@ function NewWatch({ close }: { readonly close: () => void }) {
         label="Notify by"
         value={tell}
         onChange={setTell}
-        choices={watchDeliveries.map((one) => [one, watchWords[one]] as const)}
+        choices={watchDeliveries.map((one) => [one, watchDeliveryLabels[one]] as const)}
       />
     </FormDialog>
   )

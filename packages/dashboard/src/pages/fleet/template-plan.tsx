@@ -2,7 +2,7 @@ import type { PlanItem } from '@flotilla/protocol/templates-api'
 import { DiffView } from '../../design/diff-view.tsx'
 import { Badge } from '../../design/parts.tsx'
 import { isLongValue, planActions, planKind, summarizePlan } from './plan-summary.ts'
-import { planFieldTitle, planFieldValue } from './plan-words.ts'
+import { planFieldTitle, planFieldValue } from './format-plan-field.ts'
 
 const tones = { create: 'ok', change: 'warn', keep: 'neutral', 'by-hand': 'warn' } as const
 const actionWords = { create: 'create', change: 'change', keep: 'unchanged', 'by-hand': 'by hand' } as const

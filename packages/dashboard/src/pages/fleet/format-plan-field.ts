@@ -3,7 +3,7 @@ import { harnessSchema } from '@flotilla/protocol/harness'
 import { permissionTitles, permissionValue } from '../agent/format-permission.ts'
 import { isPermissionField } from '../agent/permission-edit.ts'
 import { sizeWords } from '../agent/size-edit.ts'
-import { watchWords } from '../blackboard/watch-words.ts'
+import { watchDeliveryLabels } from '../blackboard/watch-delivery-labels.ts'
 import { formatSchedule } from '../triggers/format-schedule.ts'
 
 /** How a plan names a field of an item, and how it formats the value. */
@@ -51,7 +51,7 @@ const fields: Readonly<Record<string, FieldWords>> = {
   signed: { title: 'The sender must sign each event', value: yesOrNo },
   tell: {
     title: 'The agent learns of it',
-    value: (text) => watchWords[text as keyof typeof watchWords] ?? text,
+    value: (text) => watchDeliveryLabels[text as keyof typeof watchDeliveryLabels] ?? text,
   },
   goal: { title: 'Goal' },
   criteria: { title: 'Criteria' },

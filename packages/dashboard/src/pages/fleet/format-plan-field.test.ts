@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { permissionFields } from '@flotilla/protocol/permission-record'
 import { agentSettingsSchema } from '../../../../foundation/src/config/agent-settings.ts'
-import { formatPlanValue, planFieldTitle, planFieldValue } from './plan-words.ts'
+import { formatPlanValue, planFieldTitle, planFieldValue } from './format-plan-field.ts'
 
 describe('a field of the plan of a template', () => {
   it.each([
