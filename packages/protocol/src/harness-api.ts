@@ -51,6 +51,9 @@ export const harnessEndpoints = {
 } as const satisfies Record<string, Endpoint>
 
 const tokens = z.int().check(z.minimum(0), z.maximum(reportedTokensMax))
+/** All tokens of a turn, those of prompts that a provider read from its cache included. */
+const reportedTokensSchema = z.strictObject({ prompt_tokens: tokens, completion_tokens: tokens })
+export type ReportedTokens = Readonly<z.infer<typeof reportedTokensSchema>>
 
 export const harnessApi = {
   permit: {
@@ -74,8 +77,7 @@ export const harnessApi = {
     }),
   },
   reportTokens: {
-    /** All tokens of the turn, those of prompts that a provider read from its cache included. */
-    request: z.strictObject({ prompt_tokens: tokens, completion_tokens: tokens }),
+    request: reportedTokensSchema,
     response: z.strictObject({
       /** The tokens that were added to the run. */
       counted: z.int(),

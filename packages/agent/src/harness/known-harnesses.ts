@@ -10,8 +10,8 @@ interface Surroundings {
 
 /**
  * How each known harness is started so that it asks only the gateway, under the agent's model, and asks before it acts;
- * Codex does not ask about commands that it trusts itself. Keys are the placeholders in the variables that every program of the agent has. Its own sandbox is off, where it has
- * one: it needs kernel features that the container withholds, and the container is the sandbox.
+ * Codex does not ask about commands that it trusts itself. Keys are the placeholders in the variables that every
+ * program of the agent has. Its own sandbox is off, where it has one: it needs kernel features that the container withholds, and the container is the sandbox.
  */
 const knownHarnesses: Readonly<Record<HarnessName, (of: Surroundings) => HarnessProgram>> = {
   'claude-code': ({ model }) => ({

@@ -14,7 +14,7 @@ import type { PipedProgram } from '../programs/piped-program.ts'
 import { cleanAndCut } from '../tools/cut-middle.ts'
 import { guardMessages } from './guard-messages.ts'
 import { createTokenReports } from './reported-tokens.ts'
-import type { ReportedTokens } from './reported-tokens.ts'
+import type { ReportedTokens } from '@flotilla/protocol/harness-api'
 import { messageMaxBytes, paceOutput } from './pace-output.ts'
 import type { MeshToolServer } from './serve-mesh-tools.ts'
 

@@ -1,11 +1,6 @@
 import * as z from 'zod/mini'
 import { reportedTokensMax } from '@flotilla/protocol/harness-api'
-
-/** All tokens of one prompt, as the harness reports them. */
-export interface ReportedTokens {
-  readonly prompt_tokens: number
-  readonly completion_tokens: number
-}
+import type { ReportedTokens } from '@flotilla/protocol/harness-api'
 
 const count = z.int().check(z.minimum(0), z.maximum(reportedTokensMax))
 const optionalCount = z._default(z.nullish(count), 0)

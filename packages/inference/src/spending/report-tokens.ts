@@ -1,3 +1,4 @@
+import type { ReportedTokens } from '@flotilla/protocol/harness-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { EventBus } from '@flotilla/foundation/events'
 import type { Guard } from '@flotilla/identity/access'
@@ -6,12 +7,6 @@ import type { AgentCaller } from '@flotilla/identity/http'
 import type { RunLifecycle } from '@flotilla/work/runs'
 import type { InferenceKernel } from '../events/index.ts'
 import type { Reservations } from './reservations.ts'
-
-/** The tokens of one turn, as its harness reports them; whole numbers within the bounds of the endpoint. */
-export interface ReportedTokens {
-  readonly prompt_tokens: number
-  readonly completion_tokens: number
-}
 
 export interface CountedTokens {
   readonly counted: number

@@ -8,8 +8,8 @@ const secondMs = 1000
 const wordsMaxChars = 2000
 
 /**
- * Returns the wait that reply headers ask for: `retry-after-ms`, else `retry-after` in seconds, as a span or as a date, else the
- * reset time of an exhausted limit. A date counts from the reply's own `date`, so that two clocks are never compared.
+ * Returns the wait that reply headers ask for: `retry-after-ms`, else `retry-after` in seconds, as a span or as a date,
+ * else the reset time of an exhausted limit. A date counts from the reply's own `date`, so that two clocks are never compared.
  * Null if none is given or readable. Pure.
  */
 export function retryAfterIn(header: (name: string) => string | undefined): number | null {

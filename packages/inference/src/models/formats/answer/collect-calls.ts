@@ -155,9 +155,9 @@ function joinedName(call: OpenCall, piece: string): string {
 }
 
 /**
- * Removes the marks of a model's chat template: the role and channel before `to=`, `function=`, `functions.` and Gemini's `default_api.` before the name, the index
- * of Kimi, `()` and `<|channel|>…` after it, quotation marks around it, and a dollar sign, with which a provider could take the call for one of
- * its own tools. A call without a name gets a name that no tool has, so that the model receives an error for it.
+ * Removes the marks of a model's chat template: the role and channel before `to=`, `function=`, `functions.` and
+ * Gemini's `default_api.` before the name, the index of Kimi, `()` and `<|channel|>…` after it, quotation marks around
+ * it, and a dollar sign, with which a provider could take the call for one of its own tools. A call without a name gets a name that no tool has, so that the model receives an error for it.
  */
 function plainName(name: string): string {
   const recipient = /(?:^|[\s>])to=(\S+)/.exec(name)?.[1] ?? name
