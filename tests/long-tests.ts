@@ -1,7 +1,7 @@
 /**
  * The files of `npm run test:long`; `npm test` runs all others. Long are files that kill processes, wait for what
  * happens after minutes, flood the mesh, boot virtual machines, or follow one subject into its details. `npm test`
- * keeps the main way of each subject and each wall of a container once, so that it takes some ten minutes. The list
+ * keeps the main way of each subject and each wall of a container once. The list
  * replaces a suffix in the file names, so that a file keeps its name when it moves between the two commands.
  */
 const flows = [
