@@ -6,6 +6,7 @@ import { programNodeFlags } from '@flotilla/protocol/built-program'
 import { fillPath } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { moneyEndpoints } from '@flotilla/protocol/money-api'
 import { holdMark, modelName } from './model-call.ts'
 import { freePort } from './free-port.ts'
 import { startContender } from './processes.ts'
@@ -30,7 +31,9 @@ export interface MeshGateway {
 const agentId = 'bench'
 const readyTimeoutMs = 60_000
 const askEveryMs = 100
-/** A price makes every call reserve and settle money; the budget is far from its end. */
+/** No number of rounds exhausts this limit; the default of a fleet ended a bench of nine. */
+const dailyUsd = 1000
+/** A price makes every call reserve and settle money. */
 const settings = (upstreamPort: number) => ({
   default_model: `bench/${modelName}`,
   providers: {
@@ -83,8 +86,9 @@ export async function startMeshGateway(options: {
     await call(url, meshHumanEndpoints.agentCreate, {
       id: agentId,
       role: 'holds a run open',
-      budget: { daily_usd: 1000, monthly_usd: 30_000 },
+      budget: { daily_usd: dailyUsd, monthly_usd: 30 * dailyUsd },
     })
+    await call(url, moneyEndpoints.budgetSet, { scope: 'fleet', id: '', daily_usd: dailyUsd })
     // The model never answers; the run lasts until this caller disconnects at the end of the bench.
     void call(
       url,
