@@ -67,7 +67,7 @@ export const edgeImports: readonly EdgeImport[] = [
   {
     module: '@pydantic/genai-prices',
     allowed: [
-      'packages/inference/src/models/catalog/price-list.ts',
+      'packages/inference/src/models/catalog/model-prices.ts',
       'packages/inference/src/models/catalog/voice-price.ts',
       'packages/inference/src/models/catalog/model-window.ts',
     ],

@@ -54,6 +54,7 @@ export const groupsOfWallet = [
     files: [
       `${wallet}/payments/amounts.ts`,
       `${wallet}/payments/assess-payment.ts`,
+      `${wallet}/payments/approval-reasons.ts`,
       `${wallet}/payments/describe-payment.ts`,
       `${wallet}/payments/judge-payees.ts`,
       `${wallet}/payments/judge-tokens.ts`,
@@ -86,7 +87,7 @@ export const groupsOfWallet = [
   {
     name: 'prices',
     decides: 'what something is worth, by whose word',
-    files: [`${wallet}/prices/agree-on-price.ts`, `${wallet}/prices/price-list.ts`],
+    files: [`${wallet}/prices/agree-on-price.ts`, `${wallet}/prices/asset-prices.ts`],
     tests: [`${wallet}/prices/*.test.ts`],
   },
   {

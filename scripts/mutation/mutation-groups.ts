@@ -127,12 +127,12 @@ export const mutationGroups: readonly MutationGroup[] = [
     name: 'spend-limits',
     decides: 'what an agent may spend, and that it never has more rights than its ancestors',
     files: [
-      'packages/identity/src/access/wallet-decision.ts',
-      'packages/identity/src/access/wallet-limits.ts',
+      'packages/identity/src/access/decide-wallet-spend.ts',
+      'packages/identity/src/access/effective-wallet-limits.ts',
       'packages/identity/src/access/within-parent.ts',
     ],
     tests: [
-      'packages/identity/src/access/wallet-decision.test.ts',
+      'packages/identity/src/access/decide-wallet-spend.test.ts',
       'packages/identity/src/access/within-parent.test.ts',
     ],
   },
@@ -256,7 +256,7 @@ export const mutationGroups: readonly MutationGroup[] = [
     name: 'egress',
     decides: 'which addresses of the world are reached, and with which headers',
     files: [
-      'packages/egress/src/egress/policy/address-ranges.ts',
+      'packages/egress/src/egress/policy/public-addresses.ts',
       'packages/egress/src/egress/policy/destination.ts',
       'packages/egress/src/egress/fetch/follow-redirects.ts',
       'packages/egress/src/egress/fetch/hop-by-hop.ts',
@@ -267,7 +267,7 @@ export const mutationGroups: readonly MutationGroup[] = [
       'packages/egress/src/egress/fetch/request-headers.ts',
     ],
     tests: [
-      'packages/egress/src/egress/policy/address-ranges.test.ts',
+      'packages/egress/src/egress/policy/public-addresses.test.ts',
       'packages/egress/src/egress/policy/destination.test.ts',
       'packages/egress/src/egress/fetch/follow-redirects.test.ts',
       'packages/egress/src/egress/fetch/forward-request.test.ts',

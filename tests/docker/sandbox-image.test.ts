@@ -5,7 +5,11 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { applyRules } from '../../packages/fleet/src/sandbox/network/apply-rules.ts'
-import { applyScript, chainOf, removeScript } from '../../packages/fleet/src/sandbox/network/network-rules.ts'
+import {
+  applyScript,
+  chainOf,
+  removeScript,
+} from '../../packages/fleet/src/sandbox/network/agent-firewall.ts'
 import { ensureAgentImage } from '../../packages/fleet/src/sandbox/image/agent-image.ts'
 import { runCommand } from '../../packages/fleet/src/sandbox/run-command.ts'
 import { runOnce } from '../../packages/fleet/src/sandbox/engine/run-once.ts'

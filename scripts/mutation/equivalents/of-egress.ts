@@ -2,7 +2,7 @@ import { inFile } from './equivalent.ts'
 import type { Equivalent } from './equivalent.ts'
 
 export const equivalentsOfEgress: readonly Equivalent[] = [
-  ...inFile('packages/egress/src/egress/policy/address-ranges.ts', [
+  ...inFile('packages/egress/src/egress/policy/public-addresses.ts', [
     ...[
       ["if (isIP(address) === 0 || address.includes('%')) return false", 'isIP(address) === 0', 'false'],
       [

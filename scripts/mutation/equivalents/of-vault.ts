@@ -140,7 +140,7 @@ export const equivalentsOfVault: readonly Equivalent[] = [
       reason: 'the table has this name, as the condition before it says',
     },
   ]),
-  ...inFile('packages/identity/src/access/wallet-decision.ts', [
+  ...inFile('packages/identity/src/access/decide-wallet-spend.ts', [
     {
       line: 'return hexadecimal.test(one) && hexadecimal.test(other)',
       becomes: 'return hexadecimal.test(one) || hexadecimal.test(other)',

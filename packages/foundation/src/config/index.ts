@@ -21,6 +21,7 @@ export {
 export type { FileEditor, FileStamp, StagedText } from './atomic-file.ts'
 export { captchaRanges } from './captcha-settings.ts'
 export type { CaptchaSettings } from './captcha-settings.ts'
+export type { Retention } from './retention-settings.ts'
 export { backupsFolder, dataPaths } from './data-paths.ts'
 export type { DataPaths } from './data-paths.ts'
 export { environmentOnlyNames } from './environment-only.ts'

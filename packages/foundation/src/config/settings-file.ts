@@ -19,6 +19,7 @@ import { withoutEnvironmentOnly } from './environment-only.ts'
 import { hostPattern, inspectedHost } from './host-pattern.ts'
 import { readJsonDocument } from './json-document.ts'
 import { local, modelName, modelsSchema } from './model-settings.ts'
+import { journalRetentionSchema, traceRetentionSchema } from './retention-settings.ts'
 import { walletSettingsSchema } from './wallet-settings.ts'
 
 const providerName = z
@@ -341,20 +342,10 @@ export const settingsSchema = z.strictObject({
       max_calls: z.number().int().min(1).max(1_000_000).default(200),
     })
     .prefault({}),
-  /** Retention of the audit log: rows younger than this, and at most this many. */
-  journal: z
-    .strictObject({
-      keep_days: z.number().int().min(1).max(36_500).default(365),
-      max_rows: z.number().int().min(1000).max(100_000_000).default(1_000_000),
-    })
-    .prefault({}),
-  /** Retention of traces: spans that ended within this many days, and at most this many; 0 days keep none. */
-  traces: z
-    .strictObject({
-      keep_days: z.number().int().min(0).max(365).default(7),
-      max_rows: z.number().int().min(1000).max(10_000_000).default(200_000),
-    })
-    .prefault({}),
+  /** Retention of the audit log. */
+  journal: journalRetentionSchema,
+  /** Retention of traces. */
+  traces: traceRetentionSchema,
 })
 export type Settings = z.infer<typeof settingsSchema>
 export type ProviderSettings = Settings['providers'][string]

@@ -1,4 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import type { Retention } from '../config/index.ts'
 import type { Database } from '../storage/index.ts'
 import type { JournalAnchors } from './journal-anchors.ts'
 import type { JournalSeal } from './journal-seal.ts'
@@ -19,7 +20,7 @@ export interface PruneDeps {
   readonly seal: JournalSeal
   readonly anchors: JournalAnchors
   readonly clock: Clock
-  readonly retention: () => { readonly keep_days: number; readonly max_rows: number }
+  readonly retention: () => Retention
 }
 
 /** Rows pruned in one step, so that the event loop is not blocked. */

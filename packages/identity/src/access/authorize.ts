@@ -9,7 +9,7 @@ import { byBrowserAction, byFlag, byList, byName, denied } from './field-decisio
 import { credentialMatches, keyMatcher } from './glob.ts'
 import { decideAcrossProjects, decideInProject, decideManaged } from './project-walls.ts'
 import type { ProjectOf } from './project-walls.ts'
-import { decideMakersSpend, decideWalletSpend, decideWalletUse } from './wallet-decision.ts'
+import { decideMakersSpend, decideWalletSpend, decideWalletUse } from './decide-wallet-spend.ts'
 
 /** The records that `authorize` decides with. */
 export interface PermissionRecords {

@@ -1,7 +1,7 @@
 import { strongerRung } from '@flotilla/protocol/isolation'
 import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
-import { boundByFleet, walletLimitFields } from './wallet-limits.ts'
-import type { WalletLimitField } from './wallet-limits.ts'
+import { boundByFleet, walletLimitFields } from './effective-wallet-limits.ts'
+import type { WalletLimitField } from './effective-wallet-limits.ts'
 
 /**
  * The part of an agent's record that its parent has too, so that the agent never has more rights. Lists are compared

@@ -1,4 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import type { Retention } from '@flotilla/foundation/config'
 import type { Log } from '@flotilla/foundation/platform'
 import type { Span } from './span.ts'
 import type { SpanTable } from './span-table.ts'
@@ -22,7 +23,7 @@ export interface KeepSpans {
 
 export function createKeepSpans(deps: {
   readonly table: SpanTable
-  readonly retention: () => { readonly keep_days: number; readonly max_rows: number }
+  readonly retention: () => Retention
   readonly metrics: Pick<WorkMetrics, 'dropped'>
   readonly clock: Clock
   readonly log: Log

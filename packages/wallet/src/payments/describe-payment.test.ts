@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { approvalReasons, paymentLines, paymentSummary } from './describe-payment.ts'
+import { approvalReasons } from './approval-reasons.ts'
+import { paymentLines, paymentSummary } from './describe-payment.ts'
 import type { DescribedPayment } from './describe-payment.ts'
 import { payeesOf } from './read-effects.ts'
 import { imitationBy } from './value-assets.ts'

@@ -8,7 +8,7 @@ import { createPinnedFetch } from '../../../egress/src/egress/fetch/pinned-fetch
 import { silentLog } from '../../../foundation/src/platform/log.ts'
 import { knownTokensOf } from '../known-tokens.ts'
 import { httpPriceSource } from './http-prices.ts'
-import { createPriceList } from './price-list.ts'
+import { createPriceList } from './asset-prices.ts'
 
 /**
  * Whole answers in the form that each platform documents, with digits of our own:

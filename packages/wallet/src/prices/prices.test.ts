@@ -8,7 +8,7 @@ import { silentLog } from '../../../foundation/src/platform/log.ts'
 import { agreeOnPrice, attoUsdOf, microUsdOf } from './agree-on-price.ts'
 import { createFakePriceSource } from './fake-price-source.ts'
 import { httpPriceSource } from './http-prices.ts'
-import { createPriceList } from './price-list.ts'
+import { createPriceList } from './asset-prices.ts'
 import { describePriceSource } from './price-source.conformance.ts'
 import type { PriceSource } from './price-source.ts'
 

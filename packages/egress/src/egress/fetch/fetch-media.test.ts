@@ -8,7 +8,7 @@ import { createManualClock } from '../../../../protocol/src/testing/manual-clock
 import { startWebServer } from '../../../../../tests/support/web-server.ts'
 import type { Caller } from '../../../../identity/src/access/caller.ts'
 import { systemClock } from '../../../../foundation/src/platform/system-clock.ts'
-import { isPublicAddress } from '../policy/address-ranges.ts'
+import { isPublicAddress } from '../policy/public-addresses.ts'
 import { createFetchMedia, fetchMediaBounds } from './fetch-media.ts'
 import type { FetchMediaDeps } from './fetch-media.ts'
 import { createPinnedFetch } from './pinned-fetch.ts'

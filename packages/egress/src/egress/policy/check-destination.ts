@@ -22,6 +22,7 @@ export type CheckDestination = (
 export interface CheckDestinationDeps {
   /** Resolves all addresses of a name. */
   readonly resolve: (name: string, signal: AbortSignal) => Promise<readonly LookupAddress[]>
+  /** Decides by the address ranges of `public-addresses.ts`. */
   readonly isAllowed: (address: string) => boolean
   /** 80 and 443 unless configured otherwise. */
   readonly allowedPorts?: readonly number[]

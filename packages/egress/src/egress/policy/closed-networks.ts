@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '@flotilla/foundation/platform'
-import { createAddressFilter, createRangeCheck } from './address-ranges.ts'
-import type { AddressRange } from './address-ranges.ts'
+import { createAddressFilter, createRangeCheck } from './public-addresses.ts'
+import type { AddressRange } from './public-addresses.ts'
 
 /** How long a new network of the engine may stay unknown, in milliseconds. */
 export const networksRefreshMs = 10_000

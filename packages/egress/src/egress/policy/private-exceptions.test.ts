@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createCheckDestination } from './check-destination.ts'
-import { isPublicAddress } from './address-ranges.ts'
+import { isPublicAddress } from './public-addresses.ts'
 import { parseHostAndPort, textOf } from './destination.ts'
 import { createPrivateExceptions } from './private-exceptions.ts'
 

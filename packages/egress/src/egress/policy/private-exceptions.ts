@@ -1,4 +1,4 @@
-import { isLoopback, isOwnGround } from './address-ranges.ts'
+import { isLoopback, isOwnGround } from './public-addresses.ts'
 import type { Destination } from './destination.ts'
 import { parseHostAndPort, textOf } from './destination.ts'
 

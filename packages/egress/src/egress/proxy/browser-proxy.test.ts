@@ -3,7 +3,7 @@ import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { aBrowserProxy } from '../../../../testing/src/browser-proxy-harness.ts'
 import type { BrowserProxyHarness } from '../../../../testing/src/browser-proxy-harness.ts'
 import { aFarEnd } from '../../../../testing/src/proxy-harness.ts'
-import { isPublicAddress } from '../policy/address-ranges.ts'
+import { isPublicAddress } from '../policy/public-addresses.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {

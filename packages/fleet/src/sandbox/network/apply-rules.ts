@@ -16,7 +16,7 @@ export interface RuleWorker {
 }
 
 /**
- * Runs a script of `network-rules.ts` on the host's firewall: directly if the mesh is root and iptables is
+ * Runs a script of `agent-firewall.ts` on the host's firewall: directly if the mesh is root and iptables is
  * installed, else from a short-lived container in the host's network with only the needed capability.
  * Rejects with `SandboxError` `network-rules-failed`.
  */

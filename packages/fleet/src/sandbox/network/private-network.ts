@@ -11,7 +11,7 @@ import { applyRules, type RuleWorker } from './apply-rules.ts'
 import { freeSubnet, gatewayOf, ipv4Range, type Ipv4Range } from './free-subnet.ts'
 import { anchorName, holdBridge } from './hold-bridge.ts'
 import type { PrivateNetwork } from './hold-bridge.ts'
-import { applyScript, removeScript } from './network-rules.ts'
+import { applyScript, removeScript } from './agent-firewall.ts'
 
 /** Maximum attempts to create the network: another home may take the free subnet before the creation. */
 const createAttempts = 5

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cacheUseOf } from './cache-costs.ts'
-import { priceOf } from './price-list.ts'
-import type { Price, PricedModel } from './price-list.ts'
+import { priceOf } from './model-prices.ts'
+import type { Price, PricedModel } from './model-prices.ts'
 
 const now = Date.parse('2026-11-21T12:00:00Z')
 const own = { input_per_mtok: 3, output_per_mtok: 15, cached_input_per_mtok: 0.3 }

@@ -1,7 +1,7 @@
 import { bookable, bookedMax, isWithoutCache } from '../../spending/index.ts'
 import type { CacheUse } from '../../spending/index.ts'
 import type { TokenUsage } from '../formats/usage.ts'
-import type { Price } from './price-list.ts'
+import type { Price } from './model-prices.ts'
 
 /**
  * Returns the tokens and costs of the provider's cache for one call, by the price of the model; null if the cache was

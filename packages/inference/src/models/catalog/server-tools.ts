@@ -7,7 +7,7 @@ import { nothingFound } from '../formats/prompt/prompt-found.ts'
 import type { PromptFound, ServerTool } from '../formats/prompt/prompt-found.ts'
 import type { TokenUsage } from '../formats/usage.ts'
 import { nanoFromUsd } from '../../spending/index.ts'
-import type { Price } from './price-list.ts'
+import type { Price } from './model-prices.ts'
 
 /** The owner's settings for a tool that runs at the provider. */
 export interface ServerToolSettings {

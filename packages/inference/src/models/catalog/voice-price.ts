@@ -2,7 +2,7 @@ import { calcPrice } from '@pydantic/genai-prices'
 import { Problem } from '@flotilla/protocol/problem'
 import { nanoFromUsd, nanoPerUsd } from '../../spending/index.ts'
 import type { TranscriptionTokens } from '../formats/transcription-format.ts'
-import type { PricedModel } from './price-list.ts'
+import type { PricedModel } from './model-prices.ts'
 
 /** The price of transcribing sound. */
 export interface VoicePrice {

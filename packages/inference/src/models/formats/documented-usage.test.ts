@@ -7,7 +7,7 @@ import { wires } from '../../../../../tests/support/model-wires.ts'
 import { reportedUsages } from '../../../../../tests/support/documented-usages.ts'
 import type { DocumentedUsage } from '../../../../../tests/support/documented-usages.ts'
 import { messagesUsageFrom } from './messages-usage.ts'
-import { priceOf } from '../catalog/price-list.ts'
+import { priceOf } from '../catalog/model-prices.ts'
 import { providerPresets } from '../providers/provider-presets.ts'
 import { usageFrom } from './usage.ts'
 

@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { modelSettingsOf } from '@flotilla/foundation/config'
 import type { Settings } from '@flotilla/foundation/config'
 import type { CatalogModel, ModelCatalog } from '../catalog/model-catalog.ts'
-import type { Price, PricedModel } from '../catalog/price-list.ts'
+import type { Price, PricedModel } from '../catalog/model-prices.ts'
 import {
   fullName,
   modelIsListed,

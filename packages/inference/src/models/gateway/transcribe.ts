@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '@flotilla/identity/access'
-import { freePrice } from '../catalog/price-list.ts'
+import { freePrice } from '../catalog/model-prices.ts'
 import type { CatalogModel, ModelCatalog } from '../catalog/model-catalog.ts'
 import { resolveModel } from '../catalog/resolve-model.ts'
 import { voicePriceOf } from '../catalog/voice-price.ts'

@@ -4,7 +4,7 @@ import type { LlmPartsOptions } from '../../../../../tests/support/model-harness
 import { answerWhole, startLlmUpstream } from '../../../../../tests/support/llm-upstream.ts'
 import { aModelCatalog } from '../../../../../tests/support/model-catalog.ts'
 import { systemClock } from '../../../../foundation/src/platform/system-clock.ts'
-import { createPriceList } from '../catalog/price-list.ts'
+import { createPriceList } from '../catalog/model-prices.ts'
 import { agentScope, utcDay } from '../../spending/sum-scopes.ts'
 import { createWatchedModels } from '../gateway/watched-models.ts'
 

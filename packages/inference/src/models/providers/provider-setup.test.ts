@@ -4,7 +4,7 @@ import { aVault } from '../../../../../tests/support/model-harness.ts'
 import { aModelCatalog } from '../../../../../tests/support/model-catalog.ts'
 import { settingsSchema } from '../../../../foundation/src/config/settings-file.ts'
 import { systemClock } from '../../../../foundation/src/platform/system-clock.ts'
-import { priceOf } from '../catalog/price-list.ts'
+import { priceOf } from '../catalog/model-prices.ts'
 import { providerPresets } from './provider-presets.ts'
 import { setupOf } from './provider-setup.ts'
 

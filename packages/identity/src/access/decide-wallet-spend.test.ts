@@ -1,8 +1,8 @@
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import { describe, expect, test } from 'vitest'
 import type { WalletSpend } from './action.ts'
-import { decideMakersSpend, decideWalletSpend, decideWalletUse } from './wallet-decision.ts'
-import { boundByFleet } from './wallet-limits.ts'
+import { decideMakersSpend, decideWalletSpend, decideWalletUse } from './decide-wallet-spend.ts'
+import { boundByFleet } from './effective-wallet-limits.ts'
 
 const mine = `0x${'aB'.repeat(20)}`
 const another = `0x${'cD'.repeat(20)}`

@@ -1,7 +1,7 @@
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { Decision, WalletSpend } from './action.ts'
 import { byFlag, byList, byName, denied } from './field-decisions.ts'
-import { effectiveWalletLimits } from './wallet-limits.ts'
+import { effectiveWalletLimits } from './effective-wallet-limits.ts'
 
 /** Decides whether the agent may read from this chain and this contract. Pure. */
 export function decideWalletUse(

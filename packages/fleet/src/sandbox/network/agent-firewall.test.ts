@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { applyScript, chainOf, removeScript, wallRules } from './network-rules.ts'
+import { applyScript, chainOf, removeScript, wallRules } from './agent-firewall.ts'
 import { networkNames } from './private-network.ts'
 
 const place = { bridge: 'flt-abcdef01', gateway: '10.64.0.1', meshPorts: [8420, 8421] }

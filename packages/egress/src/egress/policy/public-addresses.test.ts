@@ -7,7 +7,7 @@ import {
   isLoopback,
   isOwnGround,
   isPublicAddress,
-} from './address-ranges.ts'
+} from './public-addresses.ts'
 
 /** Returns the addresses that the filter allows. */
 const letThrough = (...addresses: readonly string[]) => addresses.filter((one) => isPublicAddress(one))

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { priceOf } from './price-list.ts'
-import type { PricedModel } from './price-list.ts'
+import { priceOf } from './model-prices.ts'
+import type { PricedModel } from './model-prices.ts'
 
 const now = Date.parse('2026-11-21T12:00:00Z')
 

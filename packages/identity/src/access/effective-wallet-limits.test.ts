@@ -3,8 +3,8 @@ import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { expect, test } from 'vitest'
 import { childRecord } from '../../../work/src/spawning/child-record.ts'
-import { decideWalletSpend } from './wallet-decision.ts'
-import { effectiveWalletLimits, walletLimitFields } from './wallet-limits.ts'
+import { decideWalletSpend } from './decide-wallet-spend.ts'
+import { effectiveWalletLimits, walletLimitFields } from './effective-wallet-limits.ts'
 import { boundedRecord } from './within-parent.ts'
 
 const agents = ['root', 'a', 'b', 'c', 'd'] as const
