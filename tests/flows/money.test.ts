@@ -166,6 +166,14 @@ describe('budgets', () => {
     }
     expect((await set({ scope: 'agent', id: 'rich', daily_usd: '5' })).status).toBe(400)
     expect((await set({ scope: 'agent', id: 'rich', daily_usd: null })).status).toBe(400)
+    const noticesOf = async (body: object) => (await set({ scope: 'project', ...body })).json()
+    expect(await noticesOf({ id: 'acmee', daily_usd: 5 })).toMatchObject({
+      notices: [
+        'no agent is charged to the project acmee; did you mean acme? If not, charge one with: flotilla budget AGENT --project acmee',
+      ],
+    })
+    expect(await noticesOf({ id: 'acmee', daily_usd: null })).toMatchObject({ notices: [] })
+    expect(await noticesOf({ id: 'acme', monthly_usd: 300 })).toMatchObject({ notices: [] })
     expect((await set({ scope: 'agent', id: 'nobody', daily_usd: 1 })).status).toBe(404)
     const made = await mesh.call(meshHumanEndpoints.agentCreate, {
       body: { id: 'x', role: 'x', budget: { daily_usd: 2000, monthly_usd: 1 } },

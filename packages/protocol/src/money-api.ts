@@ -122,7 +122,7 @@ export const moneyApi = {
   budgetSet: {
     request: budgetSetSchema,
     response: z.extend(budgetViewSchema, {
-      /** Why the budget refuses every call, with the repair. */
+      /** Why the budget refuses every call, or that no agent is charged to the project, with the repair. */
       notices: z._default(z.array(z.string()), []),
     }),
   },
