@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type Dockerode from 'dockerode'
 import { agentSandbox } from '../packages/fleet/src/agents/lifecycle/agent-sandbox.ts'
-import { agentSize } from '../packages/fleet/src/sandbox/sandbox-spec.ts'
+import { agentSize } from '../packages/fleet/src/sandbox/default-agent-sizes.ts'
 import { containerOptions } from '../packages/fleet/src/sandbox/hardening/container-options.ts'
 import { atStartShare } from '../packages/fleet/src/sandbox/docker/own-share.ts'
 import { startShareOf } from '../packages/fleet/src/sandbox/start-shares.ts'

@@ -110,7 +110,7 @@ export const mutationGroups: readonly MutationGroup[] = [
       'packages/identity/src/access/field-decisions.ts',
       'packages/identity/src/access/hold-ceiling.ts',
       'packages/identity/src/access/operator-ceiling.ts',
-      'packages/identity/src/access/role-decision.ts',
+      'packages/identity/src/access/authorize-person.ts',
       'packages/work/src/spawning/child-record.ts',
     ],
     tests: [
@@ -119,7 +119,7 @@ export const mutationGroups: readonly MutationGroup[] = [
       'packages/identity/src/access/budget-ceiling.test.ts',
       'packages/identity/src/access/hold-ceiling.test.ts',
       'packages/identity/src/access/operator-ceiling*.test.ts',
-      'packages/identity/src/access/role-decision.test.ts',
+      'packages/identity/src/access/authorize-person.test.ts',
       'packages/work/src/spawning/child-record.test.ts',
     ],
   },

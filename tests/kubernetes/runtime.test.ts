@@ -17,7 +17,8 @@ import {
   sandboxRuntimeConformance,
   subjectHands,
 } from '../../packages/fleet/src/sandbox/sandbox-runtime.conformance.ts'
-import { sandboxName, sandboxSizes } from '../../packages/fleet/src/sandbox/sandbox-spec.ts'
+import { sandboxSizes } from '../../packages/fleet/src/sandbox/default-agent-sizes.ts'
+import { sandboxName } from '../../packages/fleet/src/sandbox/sandbox-spec.ts'
 import { patient } from '../support/patience.ts'
 import { clusterOfThisRun } from './cluster-lane.ts'
 import { storageClass } from './cluster/controllers.ts'

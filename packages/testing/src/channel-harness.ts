@@ -4,7 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { ChannelName, Person } from '@flotilla/protocol/people'
 import type { Action, Decision } from '../../identity/src/access/action.ts'
 import type { Caller, HumanCaller } from '../../identity/src/access/caller.ts'
-import { authorizeByRole, byRoute } from '../../identity/src/access/role-decision.ts'
+import { authorizePerson, byRoute } from '../../identity/src/access/authorize-person.ts'
 import type { ChannelAdapter } from '../../inbound/src/channels/adapter.ts'
 import { createChannelDesk } from '../../inbound/src/channels/channel-desk.ts'
 import { createPairingCodes } from '../../inbound/src/channels/pairing/pairing-codes.ts'
@@ -22,7 +22,7 @@ export const issuer: HumanCaller = { kind: 'human', role: 'owner', channel: 'cli
 function decide(caller: Caller, action: Action): Decision {
   if (caller.kind !== 'human') return { allowed: true }
   if (action.do === 'call-route') return byRoute(caller, action)
-  return caller.role === 'owner' ? { allowed: true } : authorizeByRole(caller, action)
+  return caller.role === 'owner' ? { allowed: true } : authorizePerson(caller, action)
 }
 
 /** A guard that records each refusal, as the real one does. */

@@ -28,15 +28,8 @@ export type {
   SandboxState,
   SandboxUse,
 } from './sandbox-runtime.ts'
-export {
-  agentSize,
-  besideAgents,
-  fileCountMax,
-  homeLabel,
-  homeTag,
-  sandboxHardening,
-  sandboxSizes,
-  sizeMark,
-} from './sandbox-spec.ts'
-export type { AgentSize, SandboxSpec } from './sandbox-spec.ts'
+export { agentSize, sandboxSizes, sizeMark } from './default-agent-sizes.ts'
+export { besideAgents, fileCountMax, homeLabel, homeTag, sandboxHardening } from './sandbox-spec.ts'
+export type { AgentSize } from './default-agent-sizes.ts'
+export type { SandboxSpec } from './sandbox-spec.ts'
 export type { WallReport } from './wall-report.ts'

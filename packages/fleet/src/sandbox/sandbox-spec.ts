@@ -1,20 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { IsolationRung } from '@flotilla/protocol/isolation'
+import { containerLimits } from './default-agent-sizes.ts'
+import type { AgentKind, AgentSize } from './default-agent-sizes.ts'
 
 /** The specification of a sandbox, independent of the engine. Pure. */
-export interface SandboxSpec {
+export interface SandboxSpec extends AgentSize {
   /** Agent id as the owner wrote it; different ids get different engine names. */
   readonly agentId: string
-  readonly kind: 'operator' | 'worker'
+  readonly kind: AgentKind
   /** Id of an image of `PackageImages`; null for the agent image. */
   readonly image: string | null
   /** An isolation level that `tryRung` found available. Ignored by a runtime without isolation. */
   readonly isolation: IsolationRung
-  readonly memoryLimitBytes: number
-  /** CPU share as quota per period, both in microseconds. */
-  readonly cpu: { readonly quotaUs: number; readonly periodUs: number }
-  readonly pidsLimit: number
-  readonly tmpSizeBytes: number
   /** Size limit of everything below `/data`. */
   readonly dataLimitBytes: number
   /** Environment of the agent process. Contains neither keys nor the agent token. */
@@ -25,62 +22,6 @@ export interface SandboxSpec {
   readonly files: Readonly<Record<string, string>>
   /** Extra labels, among them the start id. */
   readonly labels: Readonly<Record<string, string>>
-}
-
-/** The limits of an agent's container: memory, processor, processes and temporary files. */
-const containerLimits = {
-  worker: { memoryBytes: 384 * 1024 * 1024, cpu: 0.15 }, // limits:worker-container
-  operator: { memoryBytes: 128 * 1024 * 1024, cpu: 0.05 }, // limits:operator-container
-  pids: 256,
-  tmpBytes: 100 * 1024 * 1024,
-} as const
-
-/**
- * Memory and processor limits by kind of agent, in the engine's units. A worker's quota is renewed every half second,
- * the operator's smaller quota every second.
- */
-export const sandboxSizes = {
-  worker: sizeOf(containerLimits.worker, 500_000),
-  operator: sizeOf(containerLimits.operator, 1_000_000),
-}
-
-function sizeOf(
-  { memoryBytes, cpu }: { readonly memoryBytes: number; readonly cpu: number },
-  periodUs: number,
-) {
-  return { memoryLimitBytes: memoryBytes, cpu: { quotaUs: Math.round(cpu * periodUs), periodUs } }
-}
-
-/** The limits that an owner can set for an agent. */
-export type AgentSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu' | 'pidsLimit' | 'tmpSizeBytes'>
-
-/** Returns the size of an agent: what the owner set, and the default of its kind for the rest. Pure. */
-export function agentSize(
-  kind: SandboxSpec['kind'],
-  set: {
-    readonly memory_mb?: number | undefined
-    readonly cpus?: number | undefined
-    readonly pids?: number | undefined
-    readonly tmp_mb?: number | undefined
-  } = {},
-): AgentSize {
-  const { memoryLimitBytes, cpu } = sandboxSizes[kind]
-  const mb = 1024 * 1024
-  const { memory_mb: memoryMb, cpus, pids = containerLimits.pids, tmp_mb: tmpMb } = set
-  return {
-    memoryLimitBytes: memoryMb === undefined ? memoryLimitBytes : memoryMb * mb,
-    cpu: cpus === undefined ? cpu : { quotaUs: Math.round(cpus * cpu.periodUs), periodUs: cpu.periodUs },
-    pidsLimit: pids,
-    tmpSizeBytes: tmpMb === undefined ? containerLimits.tmpBytes : tmpMb * mb,
-  }
-}
-
-/** Returns a mark by which sizes are compared; empty for the default of the kind. Pure. */
-export function sizeMark(kind: SandboxSpec['kind'], size: AgentSize): string {
-  const markOf = ({ memoryLimitBytes, cpu, pidsLimit, tmpSizeBytes }: AgentSize) =>
-    [memoryLimitBytes, cpu.quotaUs, cpu.periodUs, pidsLimit, tmpSizeBytes].join('/')
-  const mark = markOf(size)
-  return mark === markOf(agentSize(kind)) ? '' : mark
 }
 
 /** Memory limits of containers that run beside agents, in bytes. */

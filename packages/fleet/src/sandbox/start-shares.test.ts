@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
-import { sandboxSizes, type SandboxSpec } from './sandbox-spec.ts'
+import { sandboxSizes } from './default-agent-sizes.ts'
+import { type SandboxSpec } from './sandbox-spec.ts'
 import { createStartShares, machineShareMs, startShareMs } from './start-shares.ts'
 
 const worker: SandboxSpec['cpu'] = sandboxSizes.worker.cpu

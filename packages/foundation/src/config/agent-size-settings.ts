@@ -3,7 +3,7 @@ import * as z from 'zod'
 
 const { memory_mb: memoryMb, cpus, pids, tmp_mb: tmpMb } = agentSizeBounds
 
-/** What an agent's container may use. Omitted members have the default of the agent's kind. */
+/** What an agent's container may use. Omitted members have the default of the agent's kind (`default-agent-sizes.ts`). */
 export const agentSizeSettings = z.strictObject({
   /** Memory, in MB of 1024 × 1024 bytes. */
   memory_mb: z.number().int().min(memoryMb.min).max(memoryMb.max).optional(),

@@ -4,7 +4,7 @@ import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { Action, Decision } from './action.ts'
 import { isAtTerminal } from './at-terminal.ts'
 import type { Caller } from './caller.ts'
-import { authorizeByRole, byRoute } from './role-decision.ts'
+import { authorizePerson, byRoute } from './authorize-person.ts'
 import { byBrowserAction, byFlag, byList, byName, denied } from './field-decisions.ts'
 import { credentialMatches, keyMatcher } from './glob.ts'
 import { decideAcrossProjects, decideInProject, decideManaged } from './project-walls.ts'
@@ -31,7 +31,7 @@ const programApis: readonly string[] = ['llm', 'http']
 export function authorize(records: PermissionRecords, caller: Caller, action: Action): Decision {
   if (caller.kind === 'agent') return authorizeAgent(records, caller, action)
   return caller.kind === 'human' && caller.role !== 'owner'
-    ? authorizeByRole(caller, action)
+    ? authorizePerson(caller, action)
     : authorizePeople(caller, action)
 }
 

@@ -26,7 +26,7 @@ export interface CheckDestinationDeps {
   readonly isAllowed: (address: string) => boolean
   /** 80 and 443 unless configured otherwise. */
   readonly allowedPorts?: readonly number[]
-  /** False for a host that the owner's list for this agent does not contain. */
+  /** False for a host that the owner's list for this agent does not contain (`host-list.ts`). */
   readonly isHostAllowed?: (host: string) => boolean
   readonly exceptions?: PrivateExceptions
   /** Called for each use of an exception. */

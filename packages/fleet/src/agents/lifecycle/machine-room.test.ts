@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { aFleet, createManualRuntime, owner, patient, waitOf } from '../../../../testing/src/fleet-harness.ts'
 import type { FleetHarness } from '../../../../testing/src/fleet-harness.ts'
 import { createMachineRoom } from './machine-room.ts'
-import { agentSize, sizeMark } from '../../sandbox/sandbox-spec.ts'
+import { agentSize, sizeMark } from '../../sandbox/default-agent-sizes.ts'
 
 let harness: FleetHarness
 afterEach(() => harness?.close())

@@ -19,7 +19,7 @@ export interface Losses {
 
 /**
  * Decides about a lost agent. It is restarted after 30 s, doubled for each restart within the last hour, up to 10
- * minutes. After too many restarts within an hour it goes into quarantine, where the mesh tries a start every 20
+ * minutes. After more than `restarts_per_hour` it goes into quarantine, where the mesh tries a start every 20
  * minutes. A loss before the agent is healthy again puts it back into quarantine at once.
  */
 export function judgeLoss(

@@ -8,7 +8,8 @@ import {
 } from '../../../../../tests/docker/sandbox-lane.ts'
 import { agentCommand, volumeName } from '../hardening/container-options.ts'
 import { sandboxRuntimeConformance, subjectHands } from '../sandbox-runtime.conformance.ts'
-import { sandboxName, sandboxSizes } from '../sandbox-spec.ts'
+import { sandboxSizes } from '../default-agent-sizes.ts'
+import { sandboxName } from '../sandbox-spec.ts'
 import { patient } from '../../../../../tests/support/patience.ts'
 
 const found = await engineOfThisMachine()

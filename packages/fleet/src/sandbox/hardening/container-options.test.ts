@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { aSpec } from '../sandbox-runtime.conformance.ts'
-import { sandboxSizes } from '../sandbox-spec.ts'
+import { sandboxSizes } from '../default-agent-sizes.ts'
 import {
   agentCommand,
   containerOptions,

@@ -5,7 +5,8 @@ import type { Engine } from '../engine/connect-engine.ts'
 import { runOnce } from '../engine/run-once.ts'
 import { SandboxError, reasonOf } from '../sandbox-error.ts'
 import type { WallReport } from '../wall-report.ts'
-import { sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
+import { sandboxSizes } from '../default-agent-sizes.ts'
+import { sandboxHardening } from '../sandbox-spec.ts'
 import { hostAddresses, openCanary, reaches } from '../hardening/canary.ts'
 import {
   containerWalls,

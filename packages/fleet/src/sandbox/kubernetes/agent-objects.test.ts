@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { aSpec } from '../sandbox-runtime.conformance.ts'
-import { sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
+import { sandboxSizes } from '../default-agent-sizes.ts'
+import { sandboxHardening } from '../sandbox-spec.ts'
 import { clusterRecipe } from '../image/cluster-image.ts'
 import { agentObjects, podFilesMaxBytes, probePod, type PodGround } from './agent-objects.ts'
 

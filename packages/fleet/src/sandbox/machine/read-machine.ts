@@ -1,7 +1,8 @@
 import type { Engine } from '../engine/connect-engine.ts'
 import { labelKeys, type ContainerGround } from '../hardening/container-options.ts'
 import { SandboxError } from '../sandbox-error.ts'
-import { homeTag, sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
+import { sandboxSizes } from '../default-agent-sizes.ts'
+import { homeTag, sandboxHardening } from '../sandbox-spec.ts'
 import { processLimits } from './machine-options.ts'
 import { machineContainer, type MachineGround } from './machine-plan.ts'
 

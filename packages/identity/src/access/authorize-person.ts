@@ -9,7 +9,7 @@ const allowed: Decision = { allowed: true }
  * Decides whether this person, who is not an owner, may do this. A viewer only reads; a member acts on the
  * agents that it is granted, below the operator's ceiling. An action that no rule allows is denied. Pure.
  */
-export function authorizeByRole(caller: HumanCaller, action: Action): Decision {
+export function authorizePerson(caller: HumanCaller, action: Action): Decision {
   switch (action.do) {
     case 'call-route':
       return byRoute(caller, action)
