@@ -64,11 +64,6 @@ export const wideRecords: readonly WideRecord[] = [
     membersMax: 13,
     why: 'what other contexts ask about agents, a question each',
   },
-  {
-    record: 'packages/fleet/src/sandbox/sandbox-spec.ts SandboxSpec',
-    membersMax: 13,
-    why: 'what an engine is told of one sandbox, a value each',
-  },
   { record: 'packages/work/src/approvals/approval-record.ts ApprovalRecord', membersMax: 15, why: 'a row' },
   {
     record: 'packages/inference/src/replay/exchange-table.ts ExchangeTable',

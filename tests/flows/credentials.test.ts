@@ -227,6 +227,9 @@ describe('a request for a credential', () => {
     await mesh.restart()
     const shown = await cli(['credentials', 'requests'])
     expect(shown.out).toMatch(/cred_[0-9a-f]{16} +open +operator +wiki +wiki\.test +to read a page/)
+    expect((await cli(['pending'])).out).toMatch(
+      /^cred_[0-9a-f]{16} operator requests the credential wiki for wiki\.test: to read a page/m,
+    )
     const ledger = openLedger(mesh.home)
     expect(JSON.stringify(ledger.rows('SELECT message FROM notes'))).toContain(
       'flotilla credentials set wiki --host HOST',
@@ -238,6 +241,9 @@ describe('a request for a credential', () => {
     expect(answer).toMatchObject({ agent_id: 'operator', input: { kind: 'chat', session: 'keys' } })
     expect(answer.outcome?.text).toContain('$CRED{wiki}')
     expect((await cli(['credentials', 'requests'])).out).toContain('granted')
+    expect((await cli(['pending'])).out).toContain(
+      'No action, question or request for a credential waits for you.',
+    )
     ledger.close()
   })
 

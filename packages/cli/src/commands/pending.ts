@@ -1,5 +1,6 @@
 import type { ApprovalView } from '@flotilla/protocol/agent-edit'
 import type { TaskView } from '@flotilla/protocol/task'
+import type { CredentialRequestView } from '@flotilla/protocol/vault-api'
 import type { Command } from 'commander'
 import { commandAction, flagOption, operand } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
@@ -18,7 +19,7 @@ export function addPendingCommands(program: Command, deps: CliDeps): void {
   program
     .command('pending')
     .description(
-      'Shows what agents need your approval for, with the exact effect of an approval, and the questions that agents ask within a task.',
+      'Shows what agents need your approval for, with the exact effect of an approval, the credentials that agents request, and the questions that agents ask within a task.',
     )
     .argument('[id]', 'id of one approval')
     .option('--all', 'include decided ones')
@@ -58,17 +59,34 @@ async function pending(context: CommandContext, line: CommandLine): Promise<void
   })
   terminal.printJson(reply)
   const asking = terminal.json ? [] : await questionsOf(context)
-  if (reply.pending.length + asking.length === 0)
-    return terminal.print('No action or question waits for you.')
+  const requests = terminal.json ? [] : await openRequests(context)
+  if (reply.pending.length + asking.length + requests.length === 0)
+    return terminal.print('No action, question or request for a credential waits for you.')
   for (const one of reply.pending) terminal.print(...approvalLines(one, context), '')
   if (reply.pending.some(({ state }) => state === 'pending')) {
     terminal.hint('Decide with: flotilla confirm <id>, or flotilla cancel <id>')
+  }
+  for (const { id, agent_id: agentId, name, service, description } of requests) {
+    const wish = oneLine(`${agentId} requests the credential ${name} for ${service}: ${description}`, 200)
+    terminal.print(`${terminal.color.strong(id)} ${wish}`)
+  }
+  if (requests.length > 0) {
+    terminal.hint(
+      'Provide it with: flotilla credentials set NAME --host HOST; reject it with: flotilla credentials deny ID',
+    )
   }
   if (asking.length === 0) return
   for (const { id, assignee, summary } of asking) {
     terminal.print(`${terminal.color.strong(id)} ${assignee} asks: ${oneLine(summary ?? '', 200)}`)
   }
   terminal.hint('Answer with: flotilla tasks answer <task> <words>')
+}
+
+/** Returns the requests for credentials that have no answer, newest first. */
+async function openRequests(context: CommandContext): Promise<readonly CredentialRequestView[]> {
+  const client = await context.mesh()
+  const { requests } = await client.call('credentialRequests', { signal: context.signal })
+  return requests.filter(({ state }) => state === 'open')
 }
 
 /** Returns the tasks of people that are blocked until a person answers, newest first. */

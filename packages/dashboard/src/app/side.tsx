@@ -2,17 +2,19 @@ import { Link, useLocation } from 'wouter'
 import { formatCount } from '../data/format.ts'
 import { useLive, useMesh } from '../data/use-mesh.ts'
 import { useOpenApprovals } from '../data/use-open-approvals.ts'
+import { useOpenCredentialRequests } from '../data/use-open-credential-requests.ts'
 import { Icon } from '../design/icons.tsx'
 import { Badge, Dot } from '../design/parts.tsx'
 import { askingForPerson } from '../pages/agent/format-browser.ts'
 import { Brand } from './brand.tsx'
 import { entryOf, menu } from './menu.ts'
 
-/** The number of items that wait for a person: approvals, and browsers that need a person. */
+/** The number of items that wait for a person: approvals, requested credentials, and browsers that need a person. */
 function useWaiting(): number {
   const { asked } = useOpenApprovals()
+  const requests = useOpenCredentialRequests()
   const browsers = useMesh('browsers')
-  return asked.length + askingForPerson(browsers.data?.browsers).length
+  return asked.length + requests.length + askingForPerson(browsers.data?.browsers).length
 }
 
 /** A link to the waiting items, for screens on which the menu is hidden. */

@@ -50,7 +50,8 @@ export const staleQueries: Readonly<Record<FleetEventBody['type'], Stale>> = {
   'model.cooling': [],
   'model.recovered': [],
   'call.denied': ['runEvents'],
-  'note.added': [],
+  // A request for a credential adds a note.
+  'note.added': ['credentialRequests'],
   'budget.changed': money,
   'budget.reached': money,
   'journal.broken': ['status'],

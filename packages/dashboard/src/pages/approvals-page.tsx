@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import type { ApprovalState, ApprovalView } from '@flotilla/protocol/agent-edit'
 import { useMesh, useRefusal } from '../data/use-mesh.ts'
+import { useOpenCredentialRequests } from '../data/use-open-credential-requests.ts'
 import { Act, Reserved } from '../design/act.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { Table } from '../design/table.tsx'
@@ -18,7 +19,8 @@ export function ApprovalsPage() {
   const all = approvals.data?.pending ?? []
   const open = all.filter(({ state }) => state === 'pending')
   const browsers = askingForPerson(useMesh('browsers').data?.browsers)
-  const waiting = open.length + browsers.length
+  const requests = useOpenCredentialRequests()
+  const waiting = open.length + requests.length + browsers.length
   const settled = all.filter(({ state }) => state !== 'pending')
   return (
     <div className="page">
@@ -44,6 +46,20 @@ export function ApprovalsPage() {
       )}
       {open.map((one) => (
         <OpenApproval key={one.id} approval={one} />
+      ))}
+      {requests.map(({ id, agent_id: agentId, name, service, description }) => (
+        <Card key={id} title={`${agentId} requests a credential`} more={<Badge tone="warn">waiting</Badge>}>
+          <div className="body stack">
+            <p className="plain-text">
+              <strong className="mono">{name}</strong> for {service}: {description}
+            </p>
+            <div className="row">
+              <Link href="/settings/credentials" className="button primary">
+                Provide or deny it
+              </Link>
+            </div>
+          </div>
+        </Card>
       ))}
       {browsers.map(({ agent_id: id, page }) => (
         <Card key={id} title={`Browser of ${id}`} more={<Badge tone="warn">waiting</Badge>}>
