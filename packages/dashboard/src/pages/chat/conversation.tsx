@@ -17,6 +17,7 @@ import { FirstQuestions } from './first-questions.tsx'
 import { freshSession } from './panes.ts'
 import { pastTurns } from './past-turns.ts'
 import { shownTurns } from './shown-turns.ts'
+import { isOpenTurn } from './turn.ts'
 import { TurnView } from './turn-view.tsx'
 import { UnreadSteers } from './unread-steers.tsx'
 import { useConversations } from './use-conversations.ts'
@@ -49,7 +50,7 @@ export function Conversation({
 }) {
   const { chats } = useServices()
   const turns = useSyncExternalStore(chats.subscribe, () => chats.turns(agent.id, session))
-  const open = turns.findLast(({ state }) => state === 'sending' || state === 'working')
+  const open = turns.findLast(isOpenTurn)
   const others = useOtherRuns(agent.id, session, turns)
   const { put, putBack } = useReturned(others.loaded)
   const past = useHistory(agent.id, session, { turns, runs: others.all })
@@ -147,7 +148,8 @@ export function Conversation({
                 <div className="asked plain-text">{wordsOfMessage(other.input.message)}</div>
               )}
               <div className="row muted" role="status">
-                <Dot tone={runTone(other.state)} /> {agent.id} works on this,{' '}
+                <Dot tone={runTone(other.state)} /> {agent.id}{' '}
+                {other.state === 'waiting' ? 'waits with' : 'works on'} this,{' '}
                 <Link href={`/runs/${other.id}`}>as its run shows</Link>
               </div>
             </li>

@@ -60,6 +60,11 @@ export const TurnView = memo(function TurnView({
           <Dot tone="busy" /> {turn.state === 'sending' ? 'Sending' : `${agent} works`}
         </div>
       )}
+      {turn.state === 'waiting' && (
+        <div className="row muted" role="status">
+          <Dot tone="warn" /> {agent} waits
+        </div>
+      )}
       {turn.state === 'refused' && <Failed error={turn.problem} retry={askAgain} />}
       {turn.run && isTerminal(turn.run.state) && turn.blocks.some(isHandOff) && (
         <HandedArtifacts runId={turn.run.id} agent={agent} />

@@ -35,6 +35,21 @@ describe('a turn', () => {
     ])
   })
 
+  it('a turn waits while its own run waits, and works again after that', () => {
+    const changed = (run: string, state: 'waiting' | 'running') =>
+      ({
+        type: 'run.changed',
+        agent_id: 'scribe',
+        run_id: run,
+        parent_id: null,
+        state,
+        outcome: null,
+      }) as const
+    expect(told(changed('run_1', 'waiting')).state).toBe('waiting')
+    expect(told(changed('run_2', 'waiting')).state).toBe('working')
+    expect(told(changed('run_1', 'waiting'), changed('run_1', 'running')).state).toBe('working')
+  })
+
   it('a turn leaves out what others write for it', () => {
     expect(told(text('theirs', 'run_2')).blocks).toEqual([])
   })

@@ -60,7 +60,7 @@ export interface Turn {
   readonly key: string
   /** The question; null for messages before the first shown question, and for a turn that no person started. */
   readonly message: string | null
-  readonly state: 'sending' | 'working' | 'ended' | 'refused'
+  readonly state: 'sending' | 'working' | 'waiting' | 'ended' | 'refused'
   readonly runId: string | null
   readonly blocks: readonly TurnBlock[]
   readonly run: RunView | null
@@ -79,10 +79,26 @@ export function takeFrame(turn: Turn, frame: ChatStreamFrame, agent: string): Tu
       // A stream that begins again repeats what it told before.
       return { ...turn, state: 'working', runId: frame.run_id, blocks: [] }
     case 'event':
-      return { ...turn, blocks: takeEvent(turn.blocks, frame.event, { asked: agent, runId: turn.runId }) }
+      return {
+        ...turn,
+        state: stateAfter(turn, frame.event),
+        blocks: takeEvent(turn.blocks, frame.event, { asked: agent, runId: turn.runId }),
+      }
     case 'ended':
       return { ...turn, state: 'ended', run: frame.run, blocks: endedBlocks(turn.blocks, frame.run) }
   }
+}
+
+/** True until the turn has ended or was refused. Pure. */
+export function isOpenTurn({ state }: Pick<Turn, 'state'>): boolean {
+  return state !== 'ended' && state !== 'refused'
+}
+
+/** A run that waits for a person or for other work does not work meanwhile. */
+function stateAfter({ state, runId }: Turn, event: FleetEventBody): Turn['state'] {
+  if (event.type !== 'run.changed' || event.run_id !== runId) return state
+  if (event.state === 'waiting') return 'waiting'
+  return event.state === 'running' ? 'working' : state
 }
 
 interface Whose {

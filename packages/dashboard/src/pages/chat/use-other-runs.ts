@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef } from 'react'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
 import { useMesh, useServices } from '../../data/use-mesh.ts'
+import { isOpenTurn } from './turn.ts'
 import type { Turn } from './turn.ts'
 
 const none: readonly RunView[] = []
@@ -33,7 +34,7 @@ export function useOtherRuns(agent: string, session: string, turns: readonly Tur
   const others = all.filter(({ id }) => !own.has(id))
   // While a turn is being sent, the page does not know the run's id, so an unknown run may be its own.
   const isSending = turns.some(({ state }) => state === 'sending')
-  const isBusy = turns.some(({ state }) => state === 'sending' || state === 'working')
+  const isBusy = turns.some(isOpenTurn)
   const ended = others.find(({ state }) => isTerminal(state))?.id
   const known = useRef<string | undefined>(undefined)
   const isRead = runs.isSuccess
