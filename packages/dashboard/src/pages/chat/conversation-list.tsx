@@ -57,7 +57,7 @@ export function ConversationList({ agent, session, usual, onSession }: Conversat
         />
       )}
       <ul>
-        {shown.map(({ session: name, title, at }) => (
+        {shown.map(({ session: name, title, at, place }) => (
           <li key={name} className="conversation-entry">
             <button
               type="button"
@@ -68,7 +68,7 @@ export function ConversationList({ agent, session, usual, onSession }: Conversat
               <span className="clip">{title === '' && at === null ? 'New conversation' : title || name}</span>
               <span className="small muted clip">
                 {at !== null ? formatClock(at) : title === '' ? 'no messages yet' : 'now'}
-                {title !== '' && ` · ${name}`}
+                {title !== '' && ` · ${place}`}
               </span>
             </button>
             {name === session && (

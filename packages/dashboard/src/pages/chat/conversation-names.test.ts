@@ -18,7 +18,7 @@ test('a conversation is named by its first words and day, wherever it began', ()
   expect(named.map(({ session, label }) => [session, label])).toEqual([
     ['dashboard', 'dashboard'],
     ['terminal', 'Compare the licences of all dependencies · 28 Nov 2026 · terminal'],
-    ['telegram:7', 'word word word word word word word word word … · 28 Nov 2026 · telegram:7'],
+    ['telegram:7', 'word word word word word word word word word … · 28 Nov 2026 · Telegram'],
   ])
   expect(named.map((one) => one.at)).toEqual([null, at, at])
 })
@@ -47,5 +47,22 @@ test('a conversation of a task has its title, and that of a webhook the first ev
 
 test('a conversation without a listed run has its session name, and is listed once', () => {
   const named = conversationNames({ sessions: [aSession('dashboard')] }, { runs: [], open: ['dashboard'] })
-  expect(named).toEqual([{ session: 'dashboard', title: '', at, label: '28 Nov 2026 · dashboard' }])
+  expect(named).toEqual([
+    { session: 'dashboard', title: '', at, place: 'dashboard', label: '28 Nov 2026 · dashboard' },
+  ])
+})
+
+test('a conversation says in words where it began', () => {
+  const sessions = ['default', 'dashboard-3', 'webhook:hook_0', 'agent:clerk', 'slack:C1', 'planning'].map(
+    aSession,
+  )
+  const named = conversationNames({ sessions }, { runs: [], open: [] })
+  expect(named.map(({ place }) => place)).toEqual([
+    'terminal',
+    'dashboard',
+    'webhook',
+    'other agent',
+    'Slack',
+    'planning',
+  ])
 })

@@ -1,7 +1,9 @@
 import { describeWebhookMessage } from '@flotilla/protocol/webhook-message'
 import { wordsOfMessage } from '@flotilla/protocol/chat-attachments'
+import { terminalSession } from '@flotilla/protocol/chat-history'
 import type { ChatSessions } from '@flotilla/protocol/chat-history'
 import type { RunView } from '@flotilla/protocol/run'
+import { unattendedSession } from '@flotilla/protocol/unattended-session'
 import { formatDay } from '../../data/format.ts'
 import { stripMarkdown } from '../../data/strip-markdown.ts'
 
@@ -14,7 +16,9 @@ export interface NamedConversation {
   readonly title: string
   /** When its last message came, in milliseconds since 1970; null without messages. */
   readonly at: number | null
-  /** The title, the day of the last message, and the session's own name, which says where it began. */
+  /** Where it began, in words. */
+  readonly place: string
+  /** The title, the day of the last message and the place; the session's own name without a title. */
   readonly label: string
 }
 
@@ -48,8 +52,9 @@ export function conversationNames(
     const title =
       own ?? (task === undefined ? beginOf(first.get(session) ?? '') : firstWords(`Task: ${task}`))
     const at = known.get(session)?.updated_at ?? null
-    const parts = [title, at === null ? '' : formatDay(at), session]
-    return { session, title, at, label: parts.filter((part) => part !== '').join(' · ') }
+    const place = placeOf(session)
+    const parts = [title, at === null ? '' : formatDay(at), title === '' ? session : place]
+    return { session, title, at, place, label: parts.filter((part) => part !== '').join(' · ') }
   })
 }
 
@@ -59,7 +64,31 @@ export function matchingConversations(
   words: string,
 ): readonly NamedConversation[] {
   const wanted = words.trim().toLowerCase()
-  return wanted === '' ? named : named.filter(({ label }) => label.toLowerCase().includes(wanted))
+  return wanted === ''
+    ? named
+    : named.filter(({ label, session }) => `${label} ${session}`.toLowerCase().includes(wanted))
+}
+
+const { webhook, folder, blackboard, agent } = unattendedSession
+/** How the names of sessions begin that the mesh chooses, and what a person calls the place. */
+const places: readonly (readonly [beginning: string, place: string])[] = [
+  ['dashboard', 'dashboard'],
+  ['task:', 'task'],
+  ['cron:', 'schedule'],
+  ['telegram:', 'Telegram'],
+  ['discord:', 'Discord'],
+  ['slack:', 'Slack'],
+  ['whatsapp:', 'WhatsApp'],
+  [webhook(''), 'webhook'],
+  [folder(''), 'watched folder'],
+  [blackboard(''), 'blackboard'],
+  [agent(''), 'other agent'],
+]
+
+/** Returns where a conversation began; a session that a person named keeps its name. */
+function placeOf(session: string): string {
+  if (session === terminalSession) return 'terminal'
+  return places.find(([beginning]) => session.startsWith(beginning))?.[1] ?? session
 }
 
 function beginOf(message: string): string {
