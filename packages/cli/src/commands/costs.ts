@@ -43,7 +43,7 @@ async function costs(context: CommandContext, line: CommandLine): Promise<void> 
   const { terminal } = context
   terminal.printJson({ ...report, budgets })
   terminal.print(
-    `${report.from} to ${report.to} (UTC): ${upTo(formatUsd(report.total.usd), report.total.unconfirmed_usd)}, ${formatCount(report.total.calls, 'call')}, ${report.total.prompt_tokens} tokens in, ${report.total.completion_tokens} out`,
+    `${report.from} to ${report.to} (UTC): ${upTo(formatUsd(report.total.usd), report.total.unconfirmed_usd)}, ${formatCount(report.total.calls, 'call')}, ${report.total.prompt_tokens} tokens in, ${upTo(`${report.total.completion_tokens}`, report.total.unconfirmed_usd)} out`,
     ...cacheWords(report.total),
     ...unconfirmedWords(report.total.unconfirmed_usd),
     ...reportedWords(report.total.reported_tokens),

@@ -95,7 +95,7 @@ export function CostsPage() {
             <Figure label={`Spent in ${formatCount(days, 'day')}`} value={spentWords(data.total)} />
             <Figure label="Model calls" value={formatTokens(data.total.calls)} />
             <Figure label="Tokens read" value={formatTokens(data.total.prompt_tokens)} />
-            <Figure label="Tokens written" value={formatTokens(data.total.completion_tokens)} />
+            <Figure label="Tokens written" value={writtenWords(data.total)} />
             {data.total.reported_tokens > 0 && (
               <Figure
                 label="Tokens reported by the harness, unpriced"
@@ -251,6 +251,11 @@ function spentWords(costs: Omit<CostRow, 'key' | 'daily_usd'>): string {
   return costs.usd === 0 && costs.calls > 0 ? 'free' : upTo(formatUsd(costs.usd), costs.unconfirmed_usd)
 }
 
+/** A call that broke off is booked with the tokens that were reserved for its answer. */
+function writtenWords(costs: Pick<CostRow, 'completion_tokens' | 'unconfirmed_usd'>): string {
+  return upTo(formatTokens(costs.completion_tokens), costs.unconfirmed_usd)
+}
+
 function Rows({ by, rows }: { readonly by: (typeof groups)[number]; readonly rows: readonly CostRow[] }) {
   const isCached = rows.some(hasCacheUse)
   return (
@@ -285,7 +290,7 @@ function Rows({ by, rows }: { readonly by: (typeof groups)[number]; readonly row
                   {formatTokens(row.prompt_tokens)}
                 </td>
                 <td className="right" data-label="Tokens written">
-                  {formatTokens(row.completion_tokens)}
+                  {writtenWords(row)}
                 </td>
                 {isCached && (
                   <td className="right" data-label="From the cache">
