@@ -1,12 +1,12 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { flotilla } from '../support/flotilla-command.ts'
 import { startLlmUpstream } from '../support/llm-upstream.ts'
-import { startMesh } from '../support/mesh-process.ts'
+import { startMeshForTest } from '../support/mesh-process.ts'
 
 it('a model without a price is refused with the command that sets it, and costs that from the next call on', async () => {
   const upstream = await startLlmUpstream()
   onTestFinished(() => upstream.close())
-  const mesh = await startMesh({
+  const mesh = await startMeshForTest({
     settings: {
       default_model: 'mine/large',
       providers: { mine: { kind: 'openai-compatible', base_url: upstream.baseUrl, local: false } },
