@@ -4,6 +4,7 @@ import {
   nearestScheduleWords,
   readScheduleWords,
   scheduleExamples,
+  whyNoSchedule,
 } from './schedule-words.ts'
 
 describe('a schedule in words', () => {
@@ -25,6 +26,16 @@ describe('a schedule in words', () => {
     ['every friday in the afternoon', '0 15 * * 5'],
     ['every night at 2', '0 2 * * *'],
     ['every night at 11', '0 23 * * *'],
+    ['weekdays at 8:30', '30 8 * * 1-5'],
+    ['Weekends at 10', '0 10 * * 0,6'],
+    ['mondays at 9', '0 9 * * 1'],
+    ['mondays', '0 9 * * 1'],
+    ['mondays and thursdays at 17:00', '0 17 * * 1,4'],
+    ['weekday mornings at 8', '0 8 * * 1-5'],
+    ['weekdays in the evening', '0 18 * * 1-5'],
+    ['every monday morning at 8', '0 8 * * 1'],
+    ['daily at 9', '0 9 * * *'],
+    ['daily at 6 pm', '0 18 * * *'],
     ['weekly', '0 9 * * 1'],
     ['hourly', '0 * * * *'],
     ['every 15 minutes', 'every 15m'],
@@ -46,6 +57,10 @@ describe('a schedule in words', () => {
     '0 9 * * *',
     'every 15m',
     'tomorrow',
+    'monday at 9',
+    'dailyness at 9',
+    'in 10 minutes',
+    'every other tuesday',
     'every constructor',
     '',
     `every ${'monday and '.repeat(1000)}`,
@@ -55,8 +70,31 @@ describe('a schedule in words', () => {
 
   it('is one of the forms that are offered, and the nearest of them is named', () => {
     for (const example of scheduleExamples) expect(readScheduleWords(example), example).not.toBeNull()
-    expect(nearestScheduleWords('every mornign at 8')).toBe('every morning at 9')
-    expect(nearestScheduleWords('evry 20 minuts')).toBe('every 15 minutes')
+    for (const [typed, nearest] of [
+      ['every mornign at 8', 'every morning at 8'],
+      ['evry 20 minuts', 'every 20 minutes'],
+      ['every tusday at 9', 'every tuesday at 9'],
+      ['monday at 9', 'every monday at 9'],
+      ['every hour at noon', 'every hour'],
+    ] as const)
+      expect(nearestScheduleWords(typed), typed).toBe(nearest)
+  })
+
+  it.each(['every so often', 'yearly', 'when the mail comes', ''])('nothing is near to %j', (text) => {
+    expect([nearestScheduleWords(text), whyNoSchedule(text)]).toEqual([null, null])
+  })
+
+  it.each([
+    ['every other tuesday', 'would leave out some'],
+    ['every second week at 9', 'would leave out some'],
+    ['every 2 weeks', 'would leave out some'],
+    ['every other hour', 'every 2h'],
+    ['in 10 minutes', 'a single time'],
+    ['in an hour', 'a single time'],
+    ['tomorrow at 9', 'a single time'],
+  ])('%s is no schedule, and no form is offered for it', (text, reason) => {
+    expect(whyNoSchedule(text)).toContain(reason)
+    expect(nearestScheduleWords(text)).toBeNull()
   })
 
   it('is told from fields of cron and from intervals', () => {

@@ -1,4 +1,4 @@
-import { nearestNames } from './nearest-name.ts'
+import { nearestName, nearestNames } from './nearest-name.ts'
 
 /** The longest text that is read as words, in characters. */
 const wordsMaxChars = 100
@@ -49,8 +49,12 @@ export const scheduleExamples = [
  */
 export function readScheduleWords(text: string): string | null {
   if (text.length > wordsMaxChars) return null
-  const words = text.toLowerCase().replaceAll(/[,.]/g, ' ').trim().replaceAll(/\s+/g, ' ')
+  const words = plainWords(text)
   return readInterval(words) ?? readMonthly(words) ?? readDays(words)
+}
+
+function plainWords(text: string): string {
+  return text.toLowerCase().replaceAll(/[,.]/g, ' ').trim().replaceAll(/\s+/g, ' ')
 }
 
 function readInterval(words: string): string | null {
@@ -74,10 +78,17 @@ function readMonthly(words: string): string | null {
 function readDays(words: string): string | null {
   if (words === 'daily') return `0 ${partsOfDay['morning']} * * *`
   if (words === 'weekly') return `0 ${partsOfDay['morning']} * * 1`
-  const [, named = '', time = ''] = /^(?:every|each|on) (.+?)(?: ((?:at|in the) .+))?$/.exec(words) ?? []
-  const names = named.split(/ and | /).filter((name) => name !== '' && name !== 'every')
+  // Without a first “every”, only `daily` and a plural such as `mondays` say that the time returns.
+  const repeated = words.replace(/^(?=[a-z ]*?s(?: at | in |$))(?!every |each |on )|^daily(?= )/, (found) =>
+    found === '' ? 'every ' : 'every day',
+  )
+  const [, named = '', time = ''] = /^(?:every|each|on) (.+?)(?: ((?:at|in the) .+))?$/.exec(repeated) ?? []
+  const names = named
+    .split(/ and | /)
+    .filter((name) => name !== '' && name !== 'every')
+    .map((name) => name.replace(/s$/, ''))
   const part = names.findLast((name) => Object.hasOwn(partsOfDay, name))
-  const days = names.filter((name) => name !== part).map((name) => dayOf(name.replace(/s$/, '')))
+  const days = names.filter((name) => name !== part).map(dayOf)
   if (names.length === 0 || days.includes(undefined)) return null
   const at = readTime(time, part)
   const known = [...new Set(days)].toSorted((one = '', other = '') => one.localeCompare(other))
@@ -113,7 +124,59 @@ export function looksLikeWords(text: string): boolean {
   return /^[a-z]/i.test(typed) && !/^every\s+\d+\s*[smhd]$/i.test(typed)
 }
 
-/** Returns the form that a text was most likely meant to be. Pure. */
-export function nearestScheduleWords(text: string): string {
-  return nearestNames(text.trim(), scheduleExamples, 1)[0] ?? scheduleExamples[0]
+/** The words that mean a time, each of which a near form must share with the text. */
+const timeWords = [
+  ...Object.keys(weekdays),
+  ...Object.keys(partsOfDay),
+  ...Object.keys(units),
+  'month',
+  'hourly',
+  'daily',
+  'weekly',
+  'monthly',
+]
+const otherWords = ['every', 'each', "o'clock"]
+/** A shorter word resembles too many others to be corrected. */
+const correctedMinChars = 4
+
+/**
+ * Returns the form that a text was most likely meant to be: the text with its mistyped words corrected, else a form
+ * about the same day, part of a day or unit; null if none is near in meaning. Pure.
+ */
+export function nearestScheduleWords(text: string): string | null {
+  if (text.length > wordsMaxChars || whyNoSchedule(text) !== null) return null
+  const words = plainWords(text).split(' ').map(corrected)
+  const whole = words.join(' ')
+  for (const form of [whole, `every ${whole}`]) if (readScheduleWords(form) !== null) return form
+  const meant = new Set(words.map(singular).filter((word) => timeWords.includes(word)))
+  const near = scheduleExamples.filter((example) =>
+    example.split(' ').some((word) => meant.has(singular(word))),
+  )
+  return nearestNames(whole, near, 1)[0] ?? null
+}
+
+function corrected(word: string): string {
+  if (word.length < correctedMinChars || !/^[a-z]+$/.test(word)) return word
+  const known = [...otherWords, ...timeWords]
+  if (known.includes(singular(word))) return word
+  const plurals = timeWords.map((one) => `${one}s`)
+  return nearestName(word, word.endsWith('s') ? [...plurals, ...known] : [...known, ...plurals]) ?? word
+}
+
+function singular(word: string): string {
+  return word.replace(/s$/, '')
+}
+
+/** Returns why a text can be no schedule, however it is written; null for every other text. Pure. */
+export function whyNoSchedule(text: string): string | null {
+  const words = plainWords(text.slice(0, wordsMaxChars))
+  if (
+    /^(?:on )?(?:every|each) (?:(?:other|second|2nd|third|3rd) (?!.*\bmonth)[a-z]|\d+ weeks)|\b(?:biweekly|fortnight)/.test(
+      words,
+    )
+  )
+    return 'it would leave out some of the times, which only an interval can do, such as every 2h, every 2d or every 14d'
+  if (/^(?:in (?:an?|\d+) |once$|once at |now$|today\b|tonight\b|tomorrow\b|next )/.test(words))
+    return 'it is a single time, and a schedule repeats; write how often, such as every day at 9'
+  return null
 }

@@ -1,7 +1,7 @@
 import { cronChangeSchema, newCronJobSchema } from '@flotilla/protocol/cron-api'
 import type { CronJobView } from '@flotilla/protocol/cron-api'
 import { expect, it } from 'vitest'
-import { fieldsOf, jobAgain, jobChange, jobOf, jobText, newJob } from './job-edit.ts'
+import { describeUnread, fieldsOf, jobAgain, jobChange, jobOf, jobText, newJob } from './job-edit.ts'
 
 const job: CronJobView = {
   id: 'cron_1',
@@ -68,4 +68,12 @@ it('each field is a line of its own', () => {
     'switched: on',
     'says: Send the report.',
   ])
+})
+
+it.each([
+  ['every mornign at 9', 'not understood. The nearest form is “every morning at 9”.'],
+  ['every so often', 'not understood. Write words such as “every morning at 9”.'],
+  ['in 10 minutes', '“in 10 minutes” cannot be one: it is a single time'],
+])('the schedule %j is refused in plain words', (schedule, words) => {
+  expect(describeUnread(schedule)).toContain(words)
 })

@@ -1,4 +1,9 @@
-import { readScheduleWords } from '@flotilla/protocol/schedule-words'
+import {
+  nearestScheduleWords,
+  readScheduleWords,
+  scheduleExamples,
+  whyNoSchedule,
+} from '@flotilla/protocol/schedule-words'
 import type { CronSeen, CronJobView, NewCronJob } from '@flotilla/protocol/cron-api'
 
 /** The settings of a job that a person edits, as text of form fields. */
@@ -17,6 +22,16 @@ export const newJob: JobFields = { schedule: '0 9 * * *', timezone: '', message:
 /** Returns the fields with a schedule in words replaced by the one that it means, if it is understood. Pure. */
 export function withReadSchedule(job: JobFields): JobFields {
   return { ...job, schedule: readScheduleWords(job.schedule) ?? job.schedule }
+}
+
+/** Says why a schedule in words is not accepted, and what to write. Pure. */
+export function describeUnread(schedule: string): string {
+  const why = whyNoSchedule(schedule)
+  if (why !== null) return `“${schedule.trim()}” cannot be one: ${why}.`
+  const near = nearestScheduleWords(schedule)
+  return near === null
+    ? `not understood. Write words such as “${scheduleExamples[0]}”.`
+    : `not understood. The nearest form is “${near}”.`
 }
 
 /** Pure. */

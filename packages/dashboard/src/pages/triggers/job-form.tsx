@@ -6,10 +6,10 @@ import { useAction, useServices } from '../../data/use-mesh.ts'
 import { useWorkingAgents } from '../../data/use-working-agents.ts'
 import { EditDialog } from '../../design/edit-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
-import { fieldsOf, jobChange, jobOf, jobText, newJob, withReadSchedule } from './job-edit.ts'
+import { describeUnread, fieldsOf, jobChange, jobOf, jobText, newJob, withReadSchedule } from './job-edit.ts'
 import type { JobFields } from './job-edit.ts'
 import { SchedulePreview, useSchedulePreview } from './schedule-preview.tsx'
-import { looksLikeWords, nearestScheduleWords, scheduleExamples } from '@flotilla/protocol/schedule-words'
+import { looksLikeWords, scheduleExamples } from '@flotilla/protocol/schedule-words'
 import { browserTimezone, timezones } from './timezones.ts'
 import { AgentChoice, OnlyWhen, ToldWords } from './trigger-fields.tsx'
 
@@ -72,7 +72,7 @@ export function JobForm({
     agentId === '' && agents !== undefined
       ? 'The fleet has no agent for the job.'
       : isUnread
-        ? `Schedule: not understood. The nearest form is “${nearestScheduleWords(after.schedule)}”.`
+        ? `Schedule: ${describeUnread(after.schedule)}`
         : preview?.fault && !preview.isOld
           ? `${names[preview.fault.field]}: ${preview.fault.reason}`
           : null

@@ -61,10 +61,10 @@ describe('the text of a schedule', () => {
       'every 1234567890s',
     ]) {
       expect(refusal(text)).toMatch(
-        / is not understood; the nearest form is "every .*an interval such as every 15m/,
+        / is not understood; write words such as "every .*an interval such as every 15m/,
       )
     }
-    expect(refusal('every15 m')).toContain('the nearest form is')
+    expect(refusal('every15 m')).toContain('is not understood')
     expect(refusal('0 9 every')).toMatch(/^schedule: "0 9 every" has 3 fields/)
     expect(refusal('0 0 every * *')).toMatch(
       /^schedule: day of month "every" is not a list of numbers, ranges/,
@@ -77,7 +77,12 @@ describe('the text of a schedule', () => {
     expect(schedule(' Daily ')).toEqual(expected)
     expect(schedule('every 15 minutes')).toEqual({ kind: 'every', everyMs: 900_000, anchor: 0 })
     expect(refusal('every mornign at 9')).toContain('the nearest form is "every morning at 9"')
-    expect(refusal('tomorrow')).toContain('is not understood')
+    expect(refusal('every so often')).toContain('is not understood; write words such as "every')
+  })
+
+  it.each(['tomorrow', 'in 10 minutes', 'every other tuesday'])('%s cannot be a schedule', (text) => {
+    expect(refusal(text)).toContain(`schedule: "${text}" cannot be a schedule: it `)
+    expect(refusal(text)).not.toContain('nearest')
   })
 
   it('an interval is from a second to 366 days', () => {

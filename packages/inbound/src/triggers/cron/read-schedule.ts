@@ -1,4 +1,10 @@
-import { nearestScheduleWords, looksLikeWords, readScheduleWords } from '@flotilla/protocol/schedule-words'
+import {
+  looksLikeWords,
+  nearestScheduleWords,
+  readScheduleWords,
+  scheduleExamples,
+  whyNoSchedule,
+} from '@flotilla/protocol/schedule-words'
 import { cronOf } from './cron-schedule.ts'
 import type { Schedule } from './cron-schedule.ts'
 import { zoneOffsetMs } from './zone-offset.ts'
@@ -99,7 +105,12 @@ function readExpression(
 }
 
 function unknownWords(text: string): string {
-  return `"${text}" is not understood; the nearest form is "${nearestScheduleWords(text)}"; or write an interval such as every 15m, or five fields such as 0 9 * * MON-FRI`
+  const why = whyNoSchedule(text)
+  if (why !== null) return `"${text}" cannot be a schedule: ${why}`
+  const near = nearestScheduleWords(text)
+  const hint =
+    near === null ? `write words such as "${scheduleExamples[0]}"` : `the nearest form is "${near}"`
+  return `"${text}" is not understood; ${hint}; or write an interval such as every 15m, or five fields such as 0 9 * * MON-FRI`
 }
 
 /** The nicknames of schedules in other schedulers, and their five fields. */
