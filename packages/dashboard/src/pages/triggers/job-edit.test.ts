@@ -1,7 +1,17 @@
 import { cronChangeSchema, newCronJobSchema } from '@flotilla/protocol/cron-api'
 import type { CronJobView } from '@flotilla/protocol/cron-api'
+import { looksLikeWords } from '@flotilla/protocol/schedule-words'
 import { expect, it } from 'vitest'
-import { describeUnread, fieldsOf, jobAgain, jobChange, jobOf, jobText, newJob } from './job-edit.ts'
+import {
+  describeUnread,
+  fieldsOf,
+  jobAgain,
+  jobChange,
+  jobOf,
+  jobText,
+  newJob,
+  withReadSchedule,
+} from './job-edit.ts'
 
 const job: CronJobView = {
   id: 'cron_1',
@@ -49,7 +59,7 @@ it('only what is another is sent, with what puts it back', () => {
 })
 
 it('a new job and one that is made again are jobs', () => {
-  const made = jobOf('courier', { ...newJob, message: 'Look.' })
+  const made = jobOf('courier', withReadSchedule({ ...newJob, message: 'Look.' }))
   expect(made).toEqual({ agent: 'courier', schedule: '0 9 * * *', message: 'Look.', enabled: true })
   for (const one of [made, jobAgain(job)]) expect(newCronJobSchema.safeParse(one).success).toBe(true)
   expect(
@@ -58,6 +68,11 @@ it('a new job and one that is made again are jobs', () => {
     tool_name: 'read_file',
     tool_params: { path: 'a' },
   })
+})
+
+it('the form of a new job begins with words that are understood', () => {
+  expect(looksLikeWords(newJob.schedule)).toBe(true)
+  expect(withReadSchedule(newJob).schedule).toBe('0 9 * * *')
 })
 
 it('each field is a line of its own', () => {

@@ -17,7 +17,14 @@ export interface JobFields {
   readonly enabled: boolean
 }
 
-export const newJob: JobFields = { schedule: '0 9 * * *', timezone: '', message: '', when: '', enabled: true }
+/** The fields of an empty form; its schedule is in words, as its hint asks. */
+export const newJob: JobFields = {
+  schedule: 'every day at 9:00',
+  timezone: '',
+  message: '',
+  when: '',
+  enabled: true,
+}
 
 /** Returns the fields with a schedule in words replaced by the one that it means, if it is understood. Pure. */
 export function withReadSchedule(job: JobFields): JobFields {
