@@ -1,6 +1,6 @@
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { expect, it } from 'vitest'
-import { agentNameFault, agentNameOf } from './agent-name.ts'
+import { agentNameFault, agentNameOf, finishedName } from './agent-name.ts'
 
 it.each([
   ['Not A Name', 'Not-A-Name'],
@@ -14,6 +14,16 @@ it.each([
 ])('the typed name %j becomes %j', (typed, name) => {
   expect(agentNameOf(typed)).toBe(name)
   if (name !== '') expect(agentIdSchema.safeParse(name).success).toBe(true)
+})
+
+it.each([
+  ['My New Agent!', 'My-New-Agent'],
+  ['scout - ', 'scout'],
+  ['my-agent_', 'my-agent_'],
+  ['scout', 'scout'],
+  ['!', ''],
+])('of the typed name %j, %j is left when the field is left', (typed, name) => {
+  expect(finishedName(agentNameOf(typed))).toBe(name)
 })
 
 it('a name is refused if another agent has it', () => {

@@ -12,6 +12,11 @@ export function agentNameOf(typed: string): string {
     .slice(0, nameMaxChars)
 }
 
+/** Returns the name without the `-` at its end, which stands for what a person did not go on to type. Pure. */
+export function finishedName(name: string): string {
+  return name.replace(/-+$/, '')
+}
+
 /** Returns why a name cannot be an agent's; null if it can. Pure. */
 export function agentNameFault(name: string, taken: readonly string[]): string | null {
   if (name === '') return null

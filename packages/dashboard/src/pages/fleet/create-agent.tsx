@@ -9,7 +9,7 @@ import type { PermissionField } from '@flotilla/protocol/permission-record'
 import { useMesh } from '../../data/use-mesh.ts'
 import { TickField } from '../../design/fields.tsx'
 import { FormField } from '../../design/form-field.tsx'
-import { agentNameFault, agentNameOf } from './agent-name.ts'
+import { agentNameFault, agentNameOf, finishedName } from './agent-name.ts'
 import { FromTemplate } from './from-template.tsx'
 import { ModelChoice } from './model-choice.tsx'
 import { useCreateAgent } from './use-create-agent.ts'
@@ -53,7 +53,9 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
   const status = useMesh('status')
   const models = useMesh('models')
   const create = useCreateAgent()
-  const [id, setId] = useState('')
+  const [typedName, setTypedName] = useState('')
+  // The field may end with a hyphen while a person types; the agent's name does not.
+  const id = finishedName(typedName)
   const [role, setRole] = useState('')
   const [model, setModel] = useState('')
   const [instructions, setInstructions] = useState('')
@@ -95,8 +97,9 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
           autoFocus
           autoComplete="off"
           aria-invalid={fault !== null}
-          value={id}
-          onChange={(event) => setId(agentNameOf(event.target.value))}
+          value={typedName}
+          onChange={(event) => setTypedName(agentNameOf(event.target.value))}
+          onBlur={() => setTypedName(id)}
         />
       </FormField>
       <FormField
