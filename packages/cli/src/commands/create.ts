@@ -1,5 +1,6 @@
 import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { agentIdSchema } from '@flotilla/protocol/ids'
+import { limits } from '@flotilla/protocol/limits'
 import { harnessNames } from '@flotilla/protocol/harness-variable'
 import { Option } from 'commander'
 import type { Command } from 'commander'
@@ -8,6 +9,7 @@ import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { usdWithin } from '../number-argument.ts'
 import { readValue } from '../read-value.ts'
 import { oneLine } from '../terminal/color.ts'
 import { formatUsd } from '../terminal/format.ts'
@@ -42,8 +44,16 @@ export function addWorkerOptions(command: Command): Command {
   return command
     .option('--instructions <text>', 'how it works; @file reads it from a file')
     .option('--model <name>', 'provider/model; without it, that of the fleet')
-    .option('--daily <usd>', 'daily budget in US dollars; requires --monthly', Number)
-    .option('--monthly <usd>', 'monthly budget in US dollars; requires --daily', Number)
+    .option(
+      '--daily <usd>',
+      'daily budget in US dollars; requires --monthly',
+      usdWithin(limits.budgetDailyUsd),
+    )
+    .option(
+      '--monthly <usd>',
+      'monthly budget in US dollars; requires --daily',
+      usdWithin(limits.budgetMonthlyUsd),
+    )
     .addOption(new Option('--harness <name>', 'program that drives its runs').choices(harnessNames))
     .option('--project <name>', 'project whose budget it is charged to, beside its own')
 }
