@@ -31,7 +31,10 @@ export function addChatCommand(program: Command, deps: CliDeps): void {
     .description(
       'Talks to an agent, by default the operator. Without a message it opens a conversation. With a message it asks, shows progress on standard error, prints the answer and exits. Without a terminal, or with --json, it ends with exit code 5 when the run needs your approval, unless --timeout is given; the run goes on.',
     )
-    .argument('[agent]', 'id of the agent; a first word that is no id of an agent is part of the message')
+    .argument(
+      '[agent]',
+      'id of the agent; without it, the operator is asked, and the whole message must be in quotes',
+    )
     .argument('[message...]', 'what to ask; - reads it from standard input')
     .option('--session <name>', 'conversation that the agent remembers', terminalSession)
     .option(
@@ -107,9 +110,9 @@ function refuseTooLong(message: string): void {
 }
 
 /**
- * Parses the operands. The first names the agent if an agent has this id; else all of them are a message to the
- * operator. Throws CommandFailed if the first resembles the id of an agent, or if the rest reads standard input: the
- * person probably meant an agent.
+ * Parses the operands. The first names the agent if an agent has this id; a text that can be no id is a message to the
+ * operator, as is a single word that resembles no id. Throws CommandFailed for a first word that could be an id and is
+ * none: if it resembles one, or if more words follow it. The person probably meant an agent.
  * Pure.
  */
 export function readChatOperands(
@@ -120,14 +123,17 @@ export function readChatOperands(
   if (first === undefined) return { agentId: operatorAgentId, message: '' }
   const known = [...new Set([...agentIds, operatorAgentId])]
   if (known.includes(first)) return { agentId: first, message: rest.join(' ') }
-  const looksTyped = first.length >= comparedMinChars && agentIdSchema.safeParse(first).success
-  const meant = looksTyped ? nearestName(first, known) : null
+  const couldBeId = agentIdSchema.safeParse(first).success
+  const resembles = couldBeId && first.length >= comparedMinChars && nearestName(first, known) !== null
   const readsInput = rest.length === 1 && rest[0] === '-'
-  if (meant === null && !readsInput) return { agentId: operatorAgentId, message: operands.join(' ') }
+  const namesNone = (couldBeId && rest.length > 0) || readsInput
+  if (!resembles && !namesNone) return { agentId: operatorAgentId, message: operands.join(' ') }
   throw new CommandFailed('unknown-agent', {
     detail: describeMissingAgent(oneLine(first, nameColumnsMax), known),
     repair:
-      'List the agents with flotilla agents. To send the word to the operator: flotilla chat operator "...".',
+      rest.length > 0 && !readsInput
+        ? 'List the agents with flotilla agents. To ask the operator, quote the whole message: flotilla chat "...".'
+        : 'List the agents with flotilla agents. To send the word to the operator: flotilla chat operator "...".',
     exitCode: exitCodes.usage,
   })
 }
