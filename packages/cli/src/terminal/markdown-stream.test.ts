@@ -26,7 +26,14 @@ describe('an answer on a terminal with colors', () => {
     ['[docs](https://example.com/a)', 'docs <f>(https://example.com/a)</f>'],
     ['[https://example.com](https://example.com)', 'https://example.com'],
     ['2 * 3 * 4 and a_b_c', '2 * 3 * 4 and a_b_c'],
-    ['| a | b |\n|---|---|', '| a | b |\n|---|---|'],
+    [
+      '| Name | Sum |\n|---|--:|\n| **ann** | 5 |\n| a\\|b |\nEnd',
+      'Name  Sum\n────  ───\nann     5\na|b\nEnd',
+    ],
+    ['|a|b|\n|-|-|\n|1|2|', 'a  b\n─  ─\n1  2'],
+    ['|a|b|\n|-|-|\n|1|2|\n', 'a  b\n─  ─\n1  2\n'],
+    ['| no table\nbut | pipes', '| no table\nbut | pipes'],
+    ['```\n|a|\n|-|\n```', '<f>```</f>\n<n>|a|</n>\n<n>|-|</n>\n<f>```</f>'],
     ['<b>raw</b>', '<b>raw</b>'],
   ])('%j is shown rendered', (markdown, shown) => {
     expect(rendered(markdown)).toBe(shown)
@@ -39,7 +46,7 @@ describe('an answer on a terminal with colors', () => {
   })
 
   test('pieces of a stream give what the whole text gives', () => {
-    const text = '# A **b**\n\n- `c` [d](https://e.example)\n```\nf\n```\nend'
+    const text = '# A **b**\n\n- `c` [d](https://e.example)\n```\nf\n```\n|a|b|\n|-|-|\n|1|2|\nend'
     const stream = createMarkdownStream(letters)
     expect(
       text
@@ -47,6 +54,17 @@ describe('an answer on a terminal with colors', () => {
         .map((piece) => stream.write(piece))
         .join('') + stream.end(),
     ).toBe(rendered(text))
+  })
+
+  test('a table is fitted into the width, and a very long one is shown as it was written', () => {
+    const words = 'several words that fill more than one line'
+    const table = `| Name | Text |\n|---|---|\n| ann | ${words} |\n`
+    const stream = createMarkdownStream(letters, 30)
+    const lines = (stream.write(table) + stream.end()).trimEnd().split('\n')
+    expect(lines.length).toBeGreaterThan(3)
+    expect(Math.max(...lines.map((one) => one.length))).toBeLessThanOrEqual(30)
+    const long = '|a|\n|-|\n' + '|1|\n'.repeat(500)
+    expect(rendered(long).split('\n').length).toBeGreaterThan(500)
   })
 
   test('control characters neither color nor move the cursor, and a long line is shown as it is', () => {

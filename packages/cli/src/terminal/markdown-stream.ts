@@ -2,10 +2,16 @@ import MarkdownIt from 'markdown-it'
 import type { Token } from 'markdown-it'
 import { createColor, printable } from './color.ts'
 import type { Color } from './color.ts'
+import { renderTable } from './table.ts'
+import type { Column } from './table.ts'
 
 /** A line that is longer is shown as it is. In UTF-16 code units. */
 const lineMaxChars = 4000
 const ruleColumns = 40
+/** A table with more lines is shown as it was written, so that not all of it is held back. */
+const tableLinesMax = 200
+const tableRow = /^ {0,3}\|/
+const tableRule = /^ {0,3}\|(?:\s*:?-+:?\s*\|)*(?:\s*:?-+:?\s*)?$/
 const noColor = createColor(false)
 
 /** Shows the Markdown of an answer while it streams. */
@@ -17,14 +23,16 @@ export interface MarkdownStream {
 }
 
 /**
- * Renders headings, lists, quotes, code, emphasis and links line by line, in the terminal's colors. Tables and HTML
- * stay as they were written. Text may be hostile: control characters are replaced before anything is colored.
+ * Renders headings, lists, quotes, code, emphasis and links line by line, in the terminal's colors, and a table when it
+ * is complete, fitted into `columnsMax` or else the terminal. HTML stays as it was written. Text may be hostile: control characters are replaced before anything is colored.
  */
-export function createMarkdownStream(color: Color): MarkdownStream {
+export function createMarkdownStream(color: Color, columnsMax?: number): MarkdownStream {
   const parser = new MarkdownIt({ html: false, linkify: false })
   let held = ''
   /** The fence that ends the current code block; null outside of one. */
   let fence: string | null = null
+  /** The lines of the table that is not complete yet. */
+  let table: string[] = []
 
   function inline(text: string, by: Color): string {
     const [parsed] = parser.parseInline(text, {})
@@ -60,6 +68,31 @@ export function createMarkdownStream(color: Color): MarkdownStream {
     return `${indent}${bullet} ${inline(rest, color)}`
   }
 
+  /** Returns the lines that this one completes: none within a table, the whole table with the line behind it. */
+  function linesAt(text: string): string[] {
+    const isRow = fence === null && text.length <= lineMaxChars && tableRow.test(text)
+    if (isRow && table.length < tableLinesMax) {
+      table.push(text)
+      return []
+    }
+    return [...endTable(), line(text)]
+  }
+
+  function endTable(): string[] {
+    const [titles = '', rule = '', ...rows] = table
+    const written = table
+    table = []
+    if (written.length === tableLinesMax || !tableRule.test(rule)) return written.map(line)
+    const alignments = cellsOf(rule)
+    const columns = cellsOf(titles).map((title, index) => ({
+      title: inline(title, noColor),
+      align: alignments[index]?.endsWith(':') && !alignments[index].startsWith(':') ? 'right' : 'left',
+    })) satisfies Column[]
+    // Colors inside a cell would go on in the next column where the cell is wrapped.
+    const cells = rows.map((row) => cellsOf(row).map((cell) => inline(cell, noColor)))
+    return renderTable(columns, cells, columnsMax)
+  }
+
   return {
     write(text) {
       held += printable(text)
@@ -67,15 +100,29 @@ export function createMarkdownStream(color: Color): MarkdownStream {
       if (end === -1) return ''
       const lines = held.slice(0, end).split('\n')
       held = held.slice(end + 1)
-      return lines.map((one) => `${line(one)}\n`).join('')
+      return lines
+        .flatMap(linesAt)
+        .map((one) => `${one}\n`)
+        .join('')
     },
     end() {
-      const last = held === '' ? '' : line(held)
+      const isComplete = held === ''
+      const last = [...(isComplete ? [] : linesAt(held)), ...endTable()]
       held = ''
       fence = null
-      return last
+      return last.join('\n') + (isComplete && last.length > 0 ? '\n' : '')
     },
   }
+}
+
+/** Returns the cells of a line of a table; `\\|` within one is a sign of its text. */
+function cellsOf(row: string): string[] {
+  return row
+    .trim()
+    .replace(/^\|/, '')
+    .replace(/(?<!\\)\|$/, '')
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim().replaceAll('\\|', '|'))
 }
 
 interface Span {
