@@ -31,10 +31,7 @@ export function addChatCommand(program: Command, deps: CliDeps): void {
     .description(
       'Talks to an agent, by default the operator. Without a message it opens a conversation. With a message it asks, shows progress on standard error, prints the answer and exits. Without a terminal, or with --json, it ends with exit code 5 when the run needs your approval, unless --timeout is given; the run goes on.',
     )
-    .argument(
-      '[agent]',
-      'id of the agent; without it, the operator is asked, and the whole message must be in quotes',
-    )
+    .argument('[agent]', 'id of the agent; without it, the operator is asked; put the message in quotes')
     .argument('[message...]', 'what to ask; - reads it from standard input')
     .option('--session <name>', 'conversation that the agent remembers', terminalSession)
     .option(
@@ -110,10 +107,9 @@ function refuseTooLong(message: string): void {
 }
 
 /**
- * Parses the operands. The first names the agent if an agent has this id; a text that can be no id is a message to the
- * operator, as is a single word that resembles no id. Throws CommandFailed for a first word that could be an id and is
- * none: if it resembles one, or if more words follow it. The person probably meant an agent.
- * Pure.
+ * Parses the operands. The first names the agent if an agent has this id. Else all of them are a message to the
+ * operator. Throws CommandFailed if the person probably meant an agent: the first word could be an id, and it resembles
+ * one or exactly one message follows it. Pure.
  */
 export function readChatOperands(
   operands: readonly string[],
@@ -126,7 +122,7 @@ export function readChatOperands(
   const couldBeId = agentIdSchema.safeParse(first).success
   const resembles = couldBeId && first.length >= comparedMinChars && nearestName(first, known) !== null
   const readsInput = rest.length === 1 && rest[0] === '-'
-  const namesNone = (couldBeId && rest.length > 0) || readsInput
+  const namesNone = (couldBeId && rest.length === 1) || readsInput
   if (!resembles && !namesNone) return { agentId: operatorAgentId, message: operands.join(' ') }
   throw new CommandFailed('unknown-agent', {
     detail: describeMissingAgent(oneLine(first, nameColumnsMax), known),
