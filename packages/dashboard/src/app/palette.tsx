@@ -103,7 +103,7 @@ export function Palette({ close }: { readonly close: () => void }) {
                 else applyTheme(theme)
               }}
             >
-              {label}
+              <span className="clip">{label}</span>
               <span className="small muted">{kind}</span>
             </ComboboxItem>
           ))}

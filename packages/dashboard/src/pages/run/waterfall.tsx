@@ -1,3 +1,4 @@
+import { upTo } from '@flotilla/protocol/up-to'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useRef, useState } from 'react'
 import type { KeyboardEvent } from 'react'
@@ -169,7 +170,7 @@ function Row({
   readonly onFold: () => void
 }) {
   const { left, width } = barOf(span, scale, now)
-  const { tokens, usd } = figuresOf(span)
+  const { tokens, usd, unconfirmed } = figuresOf(span)
   const told = call === undefined ? '' : tellingArgument(call.input)
   return (
     <div
@@ -208,8 +209,12 @@ function Row({
         <span className={`trace-bar ${barKind(span)}`} style={{ left: `${left}%`, width: `${width}%` }} />
       </span>
       <span className="right number">{formatDuration((span.ended_at ?? now) - span.started_at)}</span>
-      <span className="right number muted only-wide">{tokens === 0 ? '' : formatTokens(tokens)}</span>
-      <span className="right number muted only-wide">{usd === null ? '' : formatUsd(usd)}</span>
+      <span className="right number muted only-wide">
+        {tokens === 0 ? '' : upTo(formatTokens(tokens), unconfirmed)}
+      </span>
+      <span className="right number muted only-wide">
+        {usd === null ? '' : upTo(formatUsd(usd), unconfirmed)}
+      </span>
     </div>
   )
 }
@@ -240,7 +245,14 @@ function barKind(span: SpanView): string {
   return span.kind === 'client' ? 'model' : isRunSpan(span) ? 'run' : 'tool'
 }
 
-function figuresOf({ attributes }: SpanView): { readonly tokens: number; readonly usd: number | null } {
+interface SpanFigures {
+  readonly tokens: number
+  readonly usd: number | null
+  /** Above 0 if the figures are those of the reservation, because the call broke off. */
+  readonly unconfirmed: number
+}
+
+function figuresOf({ attributes }: SpanView): SpanFigures {
   const number = (name: string): number => {
     const value = attributes[name]
     return typeof value === 'number' ? value : 0
@@ -248,6 +260,7 @@ function figuresOf({ attributes }: SpanView): { readonly tokens: number; readonl
   const ofCall = number('gen_ai.usage.input_tokens') + number('gen_ai.usage.output_tokens')
   return {
     tokens: ofCall === 0 ? number('flotilla.tokens') : ofCall,
+    unconfirmed: attributes['flotilla.cost_unconfirmed'] === true ? 1 : 0,
     usd: attributes['flotilla.cost_usd'] === undefined ? null : number('flotilla.cost_usd'),
   }
 }
