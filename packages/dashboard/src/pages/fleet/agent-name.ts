@@ -12,7 +12,7 @@ export function agentNameOf(typed: string): string {
     .slice(0, nameMaxChars)
 }
 
-/** Returns the name without the `-` at its end, which stands for what a person did not go on to type. Pure. */
+/** Returns the name without the `-` at its end, which a person did not complete. Pure. */
 export function finishedName(name: string): string {
   return name.replace(/-+$/, '')
 }
