@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { backupLimits } from './backup-limits.ts'
 
 /** The people's API for backups of the home, which an owner creates and lists on a page. */
 export const backupEndpoints = {
@@ -19,17 +20,6 @@ export const backupEndpoints = {
     summary: 'Start a check that a backup can be restored. The answer comes before the check ends.',
   },
 } as const satisfies Record<string, Endpoint>
-
-export const backupLimits = {
-  /** Shorter passphrases can be guessed whatever key derivation is used. */
-  passphraseMinChars: 8,
-  /** The maximum length of the passphrase of a backup, in characters. */
-  passphraseMaxChars: 1000,
-  /** The maximum number of backups in the folder. Owners can move older backups elsewhere. */
-  keptMax: 50,
-  /** The maximum length of one sentence of the backup program. */
-  wordsMaxChars: 1000,
-} as const
 
 /** The mesh generates the name from the current time, so that no name can lead to another folder. */
 export const backupNameSchema = z

@@ -7,7 +7,10 @@ import { createInTurn } from '@flotilla/protocol/turns'
 import { createSecret } from './secret.ts'
 import type { Secret } from './secret.ts'
 
-/** All credentials, loaded once at start. Names have no prefix, and case does not matter. */
+/**
+ * All credentials, loaded once at start. The file `.env` is not encrypted; its mode lets only the mesh read it. Names have no
+ * prefix, and case does not matter.
+ */
 export interface Vault {
   /** Returns a credential of the mesh itself, such as a provider key. The mesh's own secret is not among them. */
   system(name: string): Secret | undefined

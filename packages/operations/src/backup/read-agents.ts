@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { DataReading } from '@flotilla/fleet/sandbox'
-import { boundsOfAgent } from './backup-bounds.ts'
+import { boundsOfAgent } from './backup-data-bounds.ts'
 import { createTarFilter } from './filter-tar.ts'
 import type { FilteredData, TarBounds } from './filter-tar.ts'
 import type { SourceEntry } from './frames.ts'

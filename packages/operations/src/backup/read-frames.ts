@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
-import { readingBounds } from './backup-bounds.ts'
+import { readingBounds } from './backup-data-bounds.ts'
 import { checkedPath } from './entry-path.ts'
 import { createTarFilter } from './filter-tar.ts'
 import type { FilteredData } from './filter-tar.ts'

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { backupLimits } from '@flotilla/protocol/backup-api'
+import { backupLimits } from '@flotilla/protocol/backup-limits'
 import type { BackupFile, BackupsView } from '@flotilla/protocol/backup-api'
 import { formatBytes } from '../../data/format.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'

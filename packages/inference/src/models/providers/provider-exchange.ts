@@ -27,7 +27,10 @@ export function calledHost({ host }: URL, name = ''): string {
   return name === '' ? host : `${name} (${host})`
 }
 
-/** Sends one request to a provider. Fulfills the contract of `llm-provider.ts`. */
+/**
+ * Sends one request to a provider; the files `*-provider.ts` put the key into its headers. Fulfills the contract of
+ * `llm-provider.ts`.
+ */
 export function exchange({ pool, host, signal, request }: Exchange): Promise<ProviderReply> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { boundsOfAgent } from './backup-bounds.ts'
+import { boundsOfAgent } from './backup-data-bounds.ts'
 
 const tb = 1024 ** 4
 
