@@ -24,7 +24,8 @@ export interface MarkdownStream {
 
 /**
  * Renders headings, lists, quotes, code, emphasis and links line by line, in the terminal's colors, and a table when it
- * is complete, fitted into `columnsMax` or else the terminal. HTML stays as it was written. Text may be hostile: control characters are replaced before anything is colored.
+ * is complete, fitted into `columnsMax` or else the terminal. HTML stays as it was written. Text may be hostile: control
+ * characters are replaced before anything is colored.
  */
 export function createMarkdownStream(color: Color, columnsMax?: number): MarkdownStream {
   const parser = new MarkdownIt({ html: false, linkify: false })

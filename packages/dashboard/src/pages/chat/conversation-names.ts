@@ -4,6 +4,7 @@ import { terminalSession } from '@flotilla/protocol/chat-history'
 import type { ChatSessions } from '@flotilla/protocol/chat-history'
 import type { RunView } from '@flotilla/protocol/run'
 import { unattendedSession } from '@flotilla/protocol/unattended-session'
+import { channelTitles } from '../../data/channel-titles.ts'
 import { formatDay } from '../../data/format.ts'
 import { stripMarkdown } from '../../data/strip-markdown.ts'
 
@@ -75,11 +76,9 @@ const places: readonly (readonly [beginning: string, place: string])[] = [
   ['dashboard', 'dashboard'],
   ['task:', 'task'],
   ['cron:', 'schedule'],
-  ['telegram:', 'Telegram'],
-  ['discord:', 'Discord'],
-  ['slack:', 'Slack'],
-  ['whatsapp:', 'WhatsApp'],
+  // A session of a webhook begins as one of the webhook channel would; it is the first that is found.
   [webhook(''), 'webhook'],
+  ...Object.entries(channelTitles).map(([name, title]) => [`${name}:`, title] as const),
   [folder(''), 'watched folder'],
   [blackboard(''), 'blackboard'],
   [agent(''), 'other agent'],

@@ -12,7 +12,7 @@ export function agentNameOf(typed: string): string {
     .slice(0, nameMaxChars)
 }
 
-/** Returns the name without the `-` at its end, which a person did not complete. Pure. */
+/** Returns the name without the `-` at its end, which is there while a person types a name of several words. Pure. */
 export function finishedName(name: string): string {
   return name.replace(/-+$/, '')
 }

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import type { ChannelView } from '@flotilla/protocol/channels-api'
+import { channelTitles } from '../../data/channel-titles.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Confirm } from '../../design/confirm.tsx'
 import { SecretOnce } from '../../design/fields.tsx'
@@ -14,13 +15,6 @@ const pollEveryMs = 5000
 const waitEveryMs = 1000
 const stale = ['channels'] as const
 
-const titles: Readonly<Record<ChannelView['name'], string>> = {
-  telegram: 'Telegram',
-  discord: 'Discord',
-  slack: 'Slack',
-  whatsapp: 'WhatsApp',
-  webhook: 'Webhook channel',
-}
 const tones = {
   off: 'neutral',
   connecting: 'busy',
@@ -40,7 +34,7 @@ export function Channels() {
     <>
       {made && Object.keys(made.values).length > 0 && (
         <SecretOnce
-          title={`${Object.keys(made.values).join(', ')}, made for ${titles[made.channel]}`}
+          title={`${Object.keys(made.values).join(', ')}, made for ${channelTitles[made.channel]}`}
           secret={Object.values(made.values).join('\n')}
           onClose={() => setMade(null)}
         />
@@ -59,7 +53,7 @@ export function Channels() {
           key={JSON.stringify(found.data.notices)}
           notices={found.data.notices}
           channels={found.data.channels}
-          titles={titles}
+          titles={channelTitles}
         />
       )}
     </>
@@ -81,7 +75,7 @@ function Channel({
     stale,
   })
   const { name, state, detail, repair, linked, waiting, credentials, pairing } = channel
-  const title = titles[name]
+  const title = channelTitles[name]
   const isOn = state !== 'off'
   const isFixed = credentials.some(({ kept }) => kept === 'environment')
   return (
